@@ -1,6 +1,6 @@
 """The configuration: `perfd.toml` as frozen dataclasses; without a file the defaults serve.
 
-Every mistake in the file is reported at once, each with its line. Secrets never stand in the file: they come from the environment.
+Every mistake in the file is reported at once, each with its line. Secrets come from the environment, never from the file.
 """
 
 from collections.abc import Mapping

@@ -106,18 +106,14 @@ def _read_tuple(kind: Any, value: Any, place: str) -> tuple[Any, ...]:
         return tuple(_read(inner[0], item, f"{place}[{index}]") for index, item in enumerate(value))
     if len(inner) != len(value):
         _refuse(place, f"a list of {len(inner)}", value)
-    return tuple(
-        _read(kind_i, item, f"{place}[{index}]") for index, (kind_i, item) in enumerate(zip(inner, value, strict=True))
-    )
+    return tuple(_read(kind_i, item, f"{place}[{index}]") for index, (kind_i, item) in enumerate(zip(inner, value, strict=True)))
 
 
 def _read_mapping(kind: Any, value: Any, place: str) -> dict[Any, Any]:
     if not isinstance(value, dict):
         _refuse(place, "an object", value)
     key_kind, item_kind = typing.get_args(kind)
-    return {
-        (int(key) if key_kind is int else key): _read(item_kind, item, f"{place}.{key}") for key, item in value.items()
-    }
+    return {(int(key) if key_kind is int else key): _read(item_kind, item, f"{place}.{key}") for key, item in value.items()}
 
 
 def _read_dataclass(kind: type, value: Any, place: str) -> Any:

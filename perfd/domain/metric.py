@@ -52,16 +52,12 @@ _RESOURCE, _STATIC = MetricKind.RESOURCE, MetricKind.STATIC
 
 CATALOGUE: tuple[Metric, ...] = (
     Metric("ttft_s", "s", _LOWER, _SPEED, "Time from the intended send time to the first output token's bytes."),
-    Metric(
-        "itl_s", "s", _LOWER, _SPEED, "Gap before each output token after the first; k tokens together share a gap."
-    ),
+    Metric("itl_s", "s", _LOWER, _SPEED, "Gap before each output token after the first; k tokens together share a gap."),
     Metric("tpot_s", "s", _LOWER, _SPEED, "Mean time per output token of a request, the first token excluded."),
     Metric("e2e_s", "s", _LOWER, _SPEED, "Time from the intended send time to the last output token's bytes."),
     Metric("output_tokens_per_s", "tokens/s", _HIGHER, _SPEED, "Output tokens of completed requests over the window."),
     Metric("ready_s", "s", _LOWER, _SPEED, "Time from the start of the engine's process to its first ready answer."),
-    Metric(
-        "failed_requests", "requests", _LOWER, _QUALITY, "Requests that did not complete, of those sent.", relevant=0.0
-    ),
+    Metric("failed_requests", "requests", _LOWER, _QUALITY, "Requests that did not complete, of those sent.", relevant=0.0),
     Metric("peak_memory_bytes", "bytes", _LOWER, _RESOURCE, "Highest resident memory of the engine's process tree."),
     Metric(
         "nll_nats",
@@ -107,9 +103,7 @@ CATALOGUE: tuple[Metric, ...] = (
         relevant=0.0,
     ),
     Metric("spills", "instructions", _LOWER, _STATIC, "Local loads and stores in the machine code.", relevant=0.0),
-    Metric(
-        "shared_memory_bytes", "bytes", _LOWER, _STATIC, "Shared memory of a block, static and dynamic.", relevant=0.0
-    ),
+    Metric("shared_memory_bytes", "bytes", _LOWER, _STATIC, "Shared memory of a block, static and dynamic.", relevant=0.0),
     Metric(
         "instructions",
         "instructions",

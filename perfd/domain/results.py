@@ -132,9 +132,7 @@ def _check_sizes(document: dict[str, Any]) -> None:
         return
     if len(samples) > MOST_METRICS:
         raise BadInputError(f"samples: {len(samples)} Metrics, and at most {MOST_METRICS} are read")
-    count = sum(
-        len(one.get("values", ())) for one in samples if isinstance(one, dict) and isinstance(one.get("values"), list)
-    )
+    count = sum(len(one.get("values", ())) for one in samples if isinstance(one, dict) and isinstance(one.get("values"), list))
     if count > MOST_SAMPLES:
         raise BadInputError(f"samples: {count:,} values, and at most {MOST_SAMPLES:,} are read")
     names = [one.get("name") for one in samples if isinstance(one, dict)]

@@ -91,9 +91,7 @@ class RegressionState(StrEnum):
     VERIFIED = "verified"
 
 
-OPEN_STATES = frozenset(
-    {RegressionState.SUSPECT, RegressionState.DETECTED, RegressionState.CONFIRMED, RegressionState.OWNED}
-)
+OPEN_STATES = frozenset({RegressionState.SUSPECT, RegressionState.DETECTED, RegressionState.CONFIRMED, RegressionState.OWNED})
 
 
 @dataclass(frozen=True)
