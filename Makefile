@@ -1,0 +1,54 @@
+# perfd's commands for people. Everything happens in .venv and .perfd of this folder; no path is absolute, so spaces in it are harmless.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+ENGINE ?=
+RUN := .venv/bin/python -m
+# pip's new-version notice and caches of bytecode are noise in a log that people read.
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+.PHONY: help nightly serve test lint types format doctor clean
+
+help:  ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 18
+
+nightly: .venv/ready  ## one whole night in the foreground: watch, plan, build, measure, judge, report
+	@$(RUN) perfd nightly $(if $(ENGINE),--engine '$(ENGINE)')
+
+serve: .venv/ready  ## the site, the clock and a worker on this machine
+	@$(RUN) perfd serve
+
+doctor: .venv/ready  ## can this machine be trusted to measure today?
+	@$(RUN) perfd doctor
+
+test: .venv/ready-dev  ## every test; what this machine cannot run is named at the end
+	@$(RUN) pytest
+
+lint: .venv/ready-dev  ## ruff, all rules
+	@$(RUN) ruff check .
+	@$(RUN) ruff format --check .
+
+types: .venv/ready-dev  ## mypy, strict
+	@$(RUN) mypy
+
+format: .venv/ready-dev  ## ruff's formatter
+	@$(RUN) ruff format .
+	@$(RUN) ruff check --fix .
+
+clean:  ## forget the virtual environment; .perfd (results, builds) is kept
+	rm -rf .venv
+
+# The stamps name what was installed last, so that the second `make` installs nothing.
+.venv/ready: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo 'perfd needs Python 3.11 or newer; $(PYTHON) is older. Say which to use: make PYTHON=python3.12 …' >&2; exit 3; }
+	@test -x .venv/bin/python || $(PYTHON) -m venv .venv
+	@echo 'installing perfd into .venv (torch and triton are large; this happens once) …' >&2
+	@.venv/bin/python -m pip install --quiet --constraint constraints.txt --editable .
+	@touch .venv/ready
+
+.venv/ready-dev: .venv/ready
+	@.venv/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch .venv/ready-dev
