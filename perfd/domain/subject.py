@@ -65,6 +65,8 @@ class Engine:
     suites: tuple[str, ...]
     models: tuple[str, ...]
     recipe_options: Mapping[str, str] = field(default_factory=dict)
+    nightly: bool = True
+    """False for an engine that only `perfd nightly --engine NAME` measures."""
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,6 @@
-"""The configuration: `perfd.toml` as frozen dataclasses; without a file the defaults serve.
+"""What `perfd.toml` can say, as frozen dataclasses with every default filled in."""
 
-Every mistake in the file is reported at once, each with its line. Secrets come from the environment, never from the file.
-"""
-
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from perfd.domain.model import Model
@@ -18,6 +14,7 @@ class Schedule:
     nightly: str = "02:00"
     """Local time of day, HH:MM."""
     timezone: str = "UTC"
+    """A name of the time zone database, such as "Europe/Zurich"."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +34,7 @@ class Config:
     path: Path | None
     """The file it came from; absent when there was none."""
     state: Path
-    """The folder of perfd's state: database, builds, models, logs."""
+    """The folder of perfd's state: database, builds, models, logs. It may not exist yet."""
     engines: tuple[Engine, ...]
     models: tuple[Model, ...]
     devices: tuple[DeviceConfig, ...]
@@ -46,6 +43,13 @@ class Config:
     """Whether a night rebuilds and checks kernels/."""
     kernels_folder: Path = Path("kernels")
     suites_folder: Path = Path("suites")
-    database_url: str | None = None
-    """PERFD_DATABASE_URL; absent means the embedded Postgres."""
-    gates: Mapping[str, float] | None = None
+    database_url: str | None = field(default=None, repr=False)
+    """PERFD_DATABASE_URL; absent means the embedded Postgres. It holds a password, so no repr and no log shows it."""
+
+    def engine(self, name: str) -> Engine | None:
+        """The Engine of that name."""
+        return next((engine for engine in self.engines if engine.name == name), None)
+
+    def model(self, name: str) -> Model | None:
+        """The Model of that name."""
+        return next((model for model in self.models if model.name == name), None)

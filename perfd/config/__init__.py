@@ -1,0 +1,9 @@
+"""The configuration: `perfd.toml` as frozen dataclasses; without a file the defaults serve.
+
+Every mistake in the file is reported at once, each with its line. Secrets come from the environment, never from the file.
+"""
+
+from perfd.config.reader import load_config
+from perfd.config.words import Config, DeviceConfig, Schedule
+
+__all__ = ["Config", "DeviceConfig", "Schedule", "load_config"]

@@ -1,0 +1,163 @@
+"""The sections of `perfd.toml`, each read into its words. A later section is one more function here, one more field of Config."""
+
+import re
+import zoneinfo
+from pathlib import Path
+
+from perfd.config.secrets import refuse_address_with_password
+from perfd.config.table import Table, meant
+from perfd.config.words import DeviceConfig, Schedule
+from perfd.domain.model import Model
+from perfd.domain.subject import Engine, Launch, Source, SourceKind
+
+RECIPES = ("released", "llamacpp-source", "script")
+DIALECTS = ("openai", "llamacpp")
+PLACEHOLDERS = frozenset({"artifact", "python", "host", "port", "weights", "threads"})
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+_TIME = re.compile(r"(?:[01][0-9]|2[0-3]):[0-5][0-9]")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+def schedule(table: Table) -> Schedule:
+    """When the clock fires; a time that does not exist and an unknown time zone are told."""
+    nightly = table.text("nightly", "02:00")
+    if not _TIME.fullmatch(nightly):
+        table.wrong("nightly", f'schedule.nightly must be a time of day such as "02:00", not "{nightly}"')
+    timezone = table.text("timezone", "UTC")
+    if not _zone_exists(timezone):
+        table.wrong("timezone", f'schedule.timezone "{timezone}" is no time zone{_zone_meant(timezone)}')
+    table.close()
+    return Schedule(nightly, timezone)
+
+
+def device(table: Table) -> DeviceConfig:
+    """A device of this machine."""
+    made = DeviceConfig(name=table.text("name"), threads=table.whole("threads", 1, 1))
+    table.close()
+    return made
+
+
+def model(table: Table) -> Model:
+    """Weights in a package (package, version, file), or a file on this machine (file alone)."""
+    package = table.text("package", "")
+    made = Model(
+        name=_name(table),
+        package=package,
+        version=table.text("version", None if package else ""),
+        file=table.text("file"),
+        sha256=table.text("sha256"),
+        quantisation=table.text("quantisation"),
+        licence=table.text("licence"),
+        parallelism=table.text("parallelism", "1"),
+    )
+    if made.sha256 and not _SHA256.fullmatch(made.sha256):
+        table.wrong("sha256", "models.sha256 must be 64 hexadecimal digits in small letters; `sha256sum FILE` prints them")
+    table.close()
+    return made
+
+
+def engine(table: Table) -> Engine:
+    """An engine: source, recipe, and how its artifact becomes a server."""
+    made = Engine(
+        name=_name(table),
+        source=_source(table.table("source", needed=True)),
+        recipe=table.choice("recipe", RECIPES),
+        launch=_launch(table.table("launch", needed=True)),
+        suites=table.texts("suites"),
+        models=table.texts("models"),
+        recipe_options=table.mapping("recipe_options"),
+        nightly=table.flag("nightly", default=True),
+    )
+    table.close()
+    return made
+
+
+def kernels(table: Table) -> tuple[bool, str]:
+    """Whether a night rebuilds the kernels, and their folder as it was written."""
+    made = table.flag("enabled", default=True), table.text("folder", "kernels")
+    table.close()
+    return made
+
+
+def suites(table: Table) -> str:
+    """The folder of the suites as it was written."""
+    folder = table.text("folder", "suites")
+    table.close()
+    return folder
+
+
+def _name(table: Table) -> str:
+    name = table.text("name")
+    if name and not _NAME.fullmatch(name):
+        table.wrong(
+            "name", f'the name "{name}" may hold letters, digits, ".", "_" and "-" only, since it becomes part of addresses'
+        )
+    return name
+
+
+def _source(table: Table) -> Source:
+    kind = table.choice("kind", [member.value for member in SourceKind])
+    made = Source(
+        kind=SourceKind(kind) if kind in set(SourceKind) else SourceKind.GIT,
+        location=table.text("location"),
+        branch=table.text("branch", "main"),
+        version=table.text("version", "latest"),
+    )
+    refuse_address_with_password(table, "location", made.location)
+    if kind != SourceKind.GIT and "branch" in table.values:
+        table.wrong("branch", "engines.source.branch has a meaning for git sources only")
+    if kind != SourceKind.INDEX and "version" in table.values:
+        table.wrong("version", "engines.source.version has a meaning for index sources only")
+    if table.values:
+        table.close()
+    return made
+
+
+def _launch(table: Table) -> Launch:
+    made = Launch(
+        command=table.texts("command"),
+        dialect=table.choice("dialect", DIALECTS, "openai"),
+        ready_path=table.text("ready_path", "/health"),
+        ready_timeout_s=table.number("ready_timeout_s", 60.0, 0.1),
+        environment=table.mapping("environment"),
+    )
+    if not made.ready_path.startswith("/"):
+        table.wrong("ready_path", f'engines.launch.ready_path must begin with "/", not "{made.ready_path}"')
+    _check_command(table, made.command)
+    table.close()
+    return made
+
+
+def _check_command(table: Table, command: tuple[str, ...]) -> None:
+    used = [(index, name) for index, word in enumerate(command) for name in _PLACEHOLDER.findall(word)]
+    for index, name in used:
+        if name not in PLACEHOLDERS:
+            known = ["{" + each + "}" for each in PLACEHOLDERS]
+            told = f"unknown placeholder {{{name}}} in engines.launch.command{meant('{' + name + '}', known)}"
+            table.mistakes.add((*table.place, "command", index), told)
+    if command and "port" not in {name for _, name in used}:
+        table.wrong("command", "engines.launch.command must hand {port} to the server, or perfd cannot find it")
+
+
+def _zone_exists(name: str) -> bool:
+    try:
+        zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        # ValueError: a name that leaves the database's folder; OSError: one that is a folder, or too long.
+        return False
+    return True
+
+
+def _zone_meant(name: str) -> str:
+    zones = zoneinfo.available_timezones()
+    by_city = [zone for zone in zones if zone.rpartition("/")[2].lower() == name.lower()]
+    told = meant(name, by_city or zones)
+    return told if "did you mean" in told else '; write one such as "UTC" or "Europe/Zurich"'
+
+
+def resolved(folder: str, beside: Path) -> Path:
+    """`folder` beside the configuration file; where it is not there, the one that perfd's own checkout has."""
+    here = (beside / folder).absolute()
+    own = Path(__file__).parents[2] / folder
+    return own if not here.exists() and own.is_dir() else here
