@@ -1,0 +1,45 @@
+"""The FastAPI app: one router a page, one way to fail, and the same headers on everything."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from fastapi import FastAPI
+from starlette.middleware.gzip import GZipMiddleware
+
+from perfd import HARNESS_VERSION
+from perfd.config import Schedule
+from perfd.site import api, builds, compare, health, home, kernels, launches, manual, regressions, runs, series, status
+from perfd.site.headers import SecurityHeaders
+from perfd.site.site import Site
+from perfd.site.static import KeptFiles, web_folder
+from perfd.site.templates import Pages
+from perfd.site.troubles import add_troubles
+from perfd.store import Store
+
+PAGES = (home, series, runs, builds, regressions, compare, kernels, launches, status, manual, health)
+
+
+def utc_now() -> datetime:
+    """The moment, in UTC."""
+    return datetime.now(UTC)
+
+
+def create_app(store: Store, *, clock: Callable[[], datetime] = utc_now, schedule: Schedule | None = None) -> FastAPI:
+    """The site over `store`; `clock` tells the moment and `schedule` when the next night is."""
+    app = FastAPI(
+        title="perfd",
+        version=HARNESS_VERSION,
+        summary="Everything that the pages show, as JSON.",
+        openapi_url="/api/openapi.json",
+        docs_url=None,  # FastAPI's own pages load scripts from elsewhere; /api lists the routes instead
+        redoc_url=None,
+    )
+    app.state.site = Site(store, clock, schedule or Schedule(), Pages(clock))
+    for page in PAGES:
+        app.include_router(page.router, include_in_schema=False)
+    app.include_router(api.router)
+    app.mount("/static", KeptFiles(directory=web_folder() / "static"))
+    add_troubles(app)
+    app.add_middleware(GZipMiddleware, minimum_size=1000)
+    app.add_middleware(SecurityHeaders)
+    return app

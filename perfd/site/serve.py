@@ -1,0 +1,40 @@
+"""Serving the site: uvicorn, on loopback unless told otherwise."""
+
+import errno
+import socket
+from contextlib import closing
+
+import uvicorn
+from fastapi import FastAPI
+
+from perfd.errors import BadInputError
+
+LOOPBACK = "127.0.0.1"
+PORT = 8737
+_REMEDIES = {
+    errno.EADDRINUSE: "another program listens there; give another port with --port",
+    errno.EACCES: "this user may not listen there; give a port above 1023 with --port",
+    errno.EADDRNOTAVAIL: "this machine has no such address; give one of its own with --host",
+}
+
+
+def listen(host: str = LOOPBACK, port: int = PORT) -> socket.socket:
+    """A listening socket; raises BadInputError that says what to do when the address cannot be had."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    one = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        one.bind((host, port))
+        one.listen(128)
+    except OSError as error:
+        one.close()
+        remedy = _REMEDIES.get(error.errno or 0, "give another address with --host and --port")
+        raise BadInputError(f"cannot listen on {host}:{port} ({error.strerror}): {remedy}") from None
+    return one
+
+
+def serve_site(app: FastAPI, listening: socket.socket) -> None:
+    """Serves until a signal ends it (SIGINT, SIGTERM); the socket is closed on return."""
+    with closing(listening):
+        config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=5)
+        uvicorn.Server(config).run(sockets=[listening])

@@ -1,0 +1,62 @@
+"""Jinja2 as the pages use it: everything is escaped, an unknown name is an error, and numbers have their filters."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.responses import HTMLResponse
+
+from perfd.site import numbers
+from perfd.site.static import static_url, web_folder
+
+
+def environment() -> Environment:
+    """A Jinja2 environment over web/templates with autoescape everywhere."""
+    made = Environment(
+        loader=FileSystemLoader(web_folder() / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals["static"] = static_url
+    made.filters.update(
+        iso=iso,
+        utc=utc,
+        short=short,
+        arrow=numbers.arrow,
+        percent=numbers.percent,
+        percents=numbers.percents,
+        duration=numbers.duration,
+    )
+    return made
+
+
+def iso(moment: datetime) -> str:
+    """ISO 8601 in UTC, as <time datetime> and the API have it."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def utc(moment: datetime, show: str = "") -> str:
+    """The moment as a page without JavaScript shows it."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%d" if show == "day" else "%Y-%m-%d %H:%M UTC")
+
+
+def short(text: str, most: int = 80) -> str:
+    """At most `most` characters on one line; what was cut is shown by an ellipsis."""
+    line = " ".join(text[: most * 4].split())
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+class Pages:
+    """Renders templates; `clock` gives the moment that a page says it was made."""
+
+    def __init__(self, clock: Callable[[], datetime]) -> None:
+        self._environment = environment()
+        self._clock = clock
+
+    def show(self, template: str, here: str = "", status: int = 200, **words: Any) -> HTMLResponse:
+        """The page; `here` is the entry of the navigation that it belongs to."""
+        text = self._environment.get_template(template).render(here=here, now=self._clock(), **words)
+        return HTMLResponse(text, status_code=status, headers={"Cache-Control": "no-cache"})

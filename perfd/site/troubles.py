@@ -1,0 +1,85 @@
+"""What the site answers when it cannot answer: a clear page (or JSON under /api) with what to do, never a traceback."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+
+from perfd.errors import BadInputError, PerfdError
+from perfd.site.site import site_of
+
+
+class NotHereError(PerfdError):
+    """The address is well formed, and names nothing that is stored."""
+
+
+class Trouble(NamedTuple):
+    """A failed answer, in words."""
+
+    status: int
+    heading: str
+    sentence: str
+    remedy: str
+
+
+def answer(request: Request, trouble: Trouble) -> Response:
+    """A page, or JSON for those who asked the API."""
+    path = request.url.path
+    if path.startswith("/api/"):
+        return JSONResponse({"error": trouble.sentence, "remedy": trouble.remedy}, trouble.status)
+    return site_of(request).pages.show("trouble.html", status=trouble.status, **trouble._asdict())
+
+
+def _not_here(request: Request, error: Exception) -> Response:
+    return answer(request, Trouble(404, "Not here", str(error), "Start from the home page, which lists every Series."))
+
+
+def _bad_input(request: Request, error: Exception) -> Response:
+    return answer(
+        request, Trouble(400, "This address cannot be read", str(error), "Mend the address, or start from the home page.")
+    )
+
+
+def _perfd_error(request: Request, error: Exception) -> Response:
+    remedy = "Look at the log of `perfd serve`, and run `perfd doctor` on the machine that serves this page; then load it again."
+    return answer(request, Trouble(503, "perfd cannot answer now", str(error), remedy))
+
+
+def _http(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    headings: Mapping[int, str] = {404: "Not here", 405: "Not allowed"}
+    sentences: Mapping[int, str] = {
+        404: "There is no page at this address.",
+        405: "This address is read with GET; the site changes nothing yet.",
+    }
+    heading = headings.get(status, f"HTTP {status}")
+    sentence = sentences.get(status, f"The request was refused with HTTP {status}.")
+    return answer(request, Trouble(status, heading, sentence, "Start from the home page, which lists every Series."))
+
+
+def _validation(request: Request, error: Exception) -> Response:
+    details = error.errors() if isinstance(error, RequestValidationError) else []
+    said = [f"{'.'.join(str(part) for part in one['loc'][1:])[:60]}: {one['msg']}" for one in details[:5]]
+    sentence = "A parameter cannot be used: " + "; ".join(said) + "."
+    return answer(
+        request, Trouble(400, "This address cannot be read", sentence, "Mend the address, or start from the home page.")
+    )
+
+
+def _own_fault(request: Request, error: Exception) -> Response:
+    sentence = f"perfd made a mistake of its own while it made this page ({type(error).__name__})."
+    remedy = "The log of `perfd serve` has the details; please report them. Other pages may work."
+    return answer(request, Trouble(500, "perfd's own fault", sentence, remedy))
+
+
+def add_troubles(app: FastAPI) -> None:
+    """Every error that a request can raise has its page."""
+    app.add_exception_handler(NotHereError, _not_here)
+    app.add_exception_handler(BadInputError, _bad_input)
+    app.add_exception_handler(PerfdError, _perfd_error)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(RequestValidationError, _validation)
+    app.add_exception_handler(Exception, _own_fault)

@@ -1,0 +1,157 @@
+// A Series as a chart: value line, 95 % interval as a band, Changes and epochs as rules, one Point a click.
+// What it draws is the JSON of /api/v1/series/{id} in the page; the table below the chart holds the same numbers.
+(() => {
+  "use strict";
+  const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const two = (number) => String(number).padStart(2, "0");
+  const day = (text) => {
+    const moment = new Date(text);
+    return `${two(moment.getMonth() + 1)}-${two(moment.getDate())}`;
+  };
+  const clock = (text) => {
+    const moment = new Date(text);
+    return `${moment.getFullYear()}-${day(text)} ${two(moment.getHours())}:${two(moment.getMinutes())}`;
+  };
+  const percent = (effect) => `${effect > 0 ? "+" : "−"}${Math.abs(effect * 100).toFixed(1)} %`;
+
+  function describe(series, at) {
+    const { points, data, display } = series;
+    const show = (value) => (value / display.size).toFixed(display.decimals);
+    const lines = [`${show(data[1][at])} ${display.unit}`];
+    if (data[2][at] !== null) lines[0] += `  [${show(data[2][at])}, ${show(data[3][at])}]`;
+    lines.push(`Build ${points.build[at].slice(0, 12)}, revision ${points.revision[at].slice(0, 12)}`);
+    if (points.title[at]) lines.push(points.title[at].slice(0, 120));
+    lines.push(`${clock(points.measured_at[at])}, ${points.n[at]} Sample${points.n[at] === 1 ? "" : "s"}`);
+    for (const change of series.changes) {
+      if (change.index === at) lines.push(`${change.effect > 0 ? "▲" : "▼"} Change ${percent(change.effect)}: ${change.word}`);
+    }
+    return lines;
+  }
+
+  function calmRange(chart, low, high) {
+    // The same least span as the sparklines: noise within four per cent must not look like mountains.
+    if (low === null || high === null) return [0, 1];
+    const least = Math.abs((low + high) / 2) * 0.04 || 1;
+    const missing = Math.max(0, least - (high - low)) / 2;
+    const pad = Math.max(high - low, least) * 0.08;
+    return [low - missing - pad, high + missing + pad];
+  }
+
+  function rule(chart, at, colour, dash, text, row) {
+    const left = chart.valToPos(at - 0.5, "x", true);
+    if (left < chart.bbox.left || left > chart.bbox.left + chart.bbox.width) return;
+    const { ctx } = chart;
+    const ratio = devicePixelRatio;
+    ctx.save();
+    ctx.strokeStyle = ctx.fillStyle = colour;
+    ctx.lineWidth = ratio;
+    ctx.setLineDash(dash.map((length) => length * ratio));
+    ctx.beginPath();
+    ctx.moveTo(left, chart.bbox.top);
+    ctx.lineTo(left, chart.bbox.top + chart.bbox.height);
+    ctx.stroke();
+    ctx.font = `${11 * ratio}px system-ui, sans-serif`;
+    ctx.textBaseline = "top";
+    const width = ctx.measureText(text).width + 8 * ratio;
+    const fits = left + width < chart.bbox.left + chart.bbox.width;
+    ctx.textAlign = fits ? "left" : "right";
+    ctx.fillText(text, left + (fits ? 4 : -4) * ratio, chart.bbox.top + (3 + row * 13) * ratio);
+    ctx.restore();
+  }
+
+  function marks(series) {
+    return (chart) => {
+      for (const epoch of series.epochs) rule(chart, epoch.index, css("--epoch"), [2, 3], epoch.word, 1);
+      for (const change of series.changes) {
+        const colour = change.word === "worse" ? css("--mark-worse") : css("--mark-better");
+        rule(chart, change.index, colour, [], `${change.effect > 0 ? "▲" : "▼"} ${percent(change.effect)} ${change.word}`, 0);
+      }
+    };
+  }
+
+  function options(series, width, height, hooks) {
+    const axis = { stroke: css("--quiet"), grid: { stroke: css("--rule"), width: 1 }, ticks: { stroke: css("--rule"), width: 1 }, font: "11px system-ui, sans-serif" };
+    const { points, display } = series;
+    const label = (index) => (Number.isInteger(index) && points.measured_at[index] ? `${day(points.measured_at[index])}\n${points.revision[index].slice(0, 7)}` : "");
+    const edge = { stroke: "transparent", width: 0, points: { show: false } };
+    return {
+      width,
+      height,
+      legend: { show: false },
+      cursor: { drag: { x: true, y: false }, points: { size: 8 } },
+      scales: { x: { time: false, range: (chart, low, high) => [low - 0.6, high + 0.6] }, y: { range: calmRange } },
+      axes: [
+        { ...axis, size: 44, space: 64, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000], values: (chart, splits) => splits.map(label) },
+        { ...axis, size: 64, values: (chart, splits) => splits.map((value) => value.toLocaleString("en", { maximumFractionDigits: 6 })) },
+      ],
+      series: [
+        {},
+        { stroke: css("--line"), width: 1.5, points: { show: points.run.length <= 200, size: 5, stroke: css("--line"), fill: css("--page") } },
+        edge,
+        edge,
+      ],
+      bands: [{ series: [3, 2], fill: css("--interval") }],
+      hooks,
+    };
+  }
+
+  function draw(figure, series) {
+    const plot = figure.querySelector(".plot");
+    const readout = figure.querySelector(".readout");
+    const tip = figure.querySelector(".tip");
+    const scaled = [series.data[0], ...series.data.slice(1).map((column) => column.map((value) => (value === null ? null : value / series.display.size)))];
+    let chart;
+    let chosen = null;
+
+    const point = (index) => {
+      chosen = index;
+      if (index === null || index === undefined) {
+        tip.hidden = true;
+        return;
+      }
+      const lines = describe(series, index);
+      readout.textContent = lines.join(" · ");
+      tip.textContent = lines.join("\n");
+      tip.hidden = false;
+      const left = chart.over.offsetLeft + chart.valToPos(index, "x");
+      const top = chart.over.offsetTop + chart.valToPos(scaled[1][index], "y");
+      const beside = left + 14 + tip.offsetWidth <= plot.offsetWidth ? left + 14 : Math.max(0, left - 14 - tip.offsetWidth);
+      tip.style.left = `${beside}px`;
+      tip.style.top = `${Math.max(0, top - tip.offsetHeight - 10)}px`;
+    };
+    const open = () => {
+      if (chosen !== null && chosen !== undefined) location.href = `/runs/${encodeURIComponent(series.points.run[chosen])}`;
+    };
+    const make = () => {
+      if (chart) chart.destroy();
+      const size = [plot.clientWidth, plot.clientWidth < 500 ? 240 : 300];
+      chart = new uPlot(options(series, ...size, { draw: [marks(series)], setCursor: [(self) => point(self.cursor.idx)] }), scaled, plot);
+      let pressed = 0;
+      chart.over.addEventListener("mousedown", (event) => (pressed = event.clientX));
+      chart.over.addEventListener("click", (event) => Math.abs(event.clientX - pressed) < 4 && open());
+      figure.dataset.drawn = "yes";
+    };
+    const move = (index) => {
+      const left = chart.valToPos(index, "x");
+      chart.setCursor({ left, top: chart.valToPos(scaled[1][index], "y") });
+    };
+    const last = scaled[0].length - 1;
+    const steps = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10 };
+    figure.addEventListener("keydown", (event) => {
+      if (event.key === "Enter") open();
+      else if (event.key === "Home") move(0);
+      else if (event.key === "End") move(last);
+      else if (event.key in steps) move(Math.min(last, Math.max(0, (chosen ?? last + 1) + steps[event.key])));
+      else return;
+      event.preventDefault();
+    });
+    make();
+    addEventListener("resize", make);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", make);
+  }
+
+  for (const figure of document.querySelectorAll("figure.chart")) {
+    const series = JSON.parse(document.getElementById(figure.dataset.source).textContent);
+    if (series.data[0].length) draw(figure, series);
+  }
+})();

@@ -1,0 +1,13 @@
+// Every <time> shows the reader's own zone; UTC stands in its title. Without JavaScript the page shows UTC, and says so.
+(() => {
+  "use strict";
+  const two = (number) => String(number).padStart(2, "0");
+  for (const element of document.querySelectorAll("time[datetime]")) {
+    const moment = new Date(element.dateTime);
+    if (Number.isNaN(moment.getTime())) continue;
+    const day = `${moment.getFullYear()}-${two(moment.getMonth() + 1)}-${two(moment.getDate())}`;
+    element.textContent = element.dataset.show === "day" ? day : `${day} ${two(moment.getHours())}:${two(moment.getMinutes())}`;
+  }
+  const zone = document.querySelector("[data-zone]");
+  if (zone) zone.textContent = `Times are in your zone (${Intl.DateTimeFormat().resolvedOptions().timeZone}); hover for UTC.`;
+})();
