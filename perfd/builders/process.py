@@ -1,0 +1,167 @@
+"""Child processes of a Build: they never prompt, never outlive their time limit, and see no secret of perfd."""
+
+import contextlib
+import errno
+import os
+import re
+import shlex
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import IO
+
+from perfd.errors import PerfdError
+
+TAIL_LINES = 60
+TAIL_BYTES = 16_384
+_SECRET = re.compile(r"^PERFD_|(?:^|_)(?:TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|PRIVATE_KEY|API_?KEY|ACCESS_KEY)(?:_|$)")
+_REMEDY = {
+    "git": "install git",
+    "cmake": "install CMake, or put the wheel `cmake` beside perfd",
+    "cc": "install a C compiler, such as the package gcc",
+    "c++": "install a C++ compiler, such as the package g++",
+}
+
+
+class BuildError(PerfdError):
+    """A Build cannot be made; this is a finding about the Build, and its log says more."""
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """Where the steps of one Build run: what they print goes to `log`, and all must be done by `deadline_s`."""
+
+    log: Path
+    deadline_s: float
+    """On the clock of time.monotonic."""
+
+    def run(self, command: Sequence[str | Path], cwd: Path, environment: Mapping[str, str] | None = None) -> None:
+        """The command has ended well; raises BuildError where it did not, or could not start, or ran out of time."""
+        words = [str(word) for word in command]
+        with self.log.open("ab") as out:
+            out.write(f"$ {shlex.join(words)}\n".encode())
+            out.flush()
+            code = _wait(words, cwd, clean_environment() | dict(environment or {}), out, self.deadline_s - monotonic())
+        if code is None:
+            raise BuildError(f"{words[0]} did not end within the Build's time limit and was stopped")
+        if code != 0:
+            raise BuildError(_why(words[0], code, tail(self.log)))
+
+    def note(self, sentence: str) -> None:
+        """The sentence stands in the log."""
+        with self.log.open("a", encoding="utf-8") as out:
+            out.write(sentence.rstrip() + "\n")
+
+
+def ask(command: Sequence[str | Path], cwd: Path | None = None, *, time_limit_s: float = 120.0, secrets: bool = False) -> str:
+    """What the command prints. Raises BuildError with the last thing it said on stderr.
+
+    With `secrets` the environment stays as it is but for perfd's own variables: git and pip may need credentials to fetch.
+    """
+    words = [str(word) for word in command]
+    environment = fetching_environment() if secrets else clean_environment()
+    with _started(words, cwd, environment, subprocess.PIPE, subprocess.PIPE) as process:
+        try:
+            out, err = process.communicate(timeout=time_limit_s)
+        except subprocess.TimeoutExpired:
+            _stop(process)
+            raise BuildError(
+                f"{words[0]} did not answer within {time_limit_s:g} s: {shlex.join(words)}", permanent=False
+            ) from None
+    if process.returncode != 0:
+        raise AskError(words[0], process.returncode, err.decode(errors="replace"))
+    return out.decode(errors="replace")
+
+
+class AskError(BuildError):
+    """A tool answered with an error; `said` is all that it printed on stderr."""
+
+    def __init__(self, tool: str, code: int, said: str) -> None:
+        lines = [line.strip() for line in said.splitlines() if line.strip()]
+        errors = [line for line in lines if line.lower().startswith(("error", "fatal"))]
+        super().__init__(f"{Path(tool).name} ended with {code}: {(errors or lines or ['it said nothing'])[-1]}")
+        self.said = said
+
+
+def clean_environment() -> dict[str, str]:
+    """This process's environment without perfd's variables and without anything that is named like a secret.
+
+    A Build runs code that others wrote: it gets nothing that it could send away.
+    """
+    return {name: value for name, value in os.environ.items() if not _SECRET.search(name)}
+
+
+def fetching_environment() -> dict[str, str]:
+    """The environment for git and pip while they fetch: credentials stay, perfd's own variables go, nothing asks a person."""
+    mine = {name: value for name, value in os.environ.items() if not name.startswith("PERFD_")}
+    mine.setdefault("GIT_SSH_COMMAND", "ssh -oBatchMode=yes -oConnectTimeout=20")
+    return mine | {"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "true", "SSH_ASKPASS": "true", "LC_ALL": "C", "PIP_NO_INPUT": "1"}
+
+
+def tail(log: Path) -> str:
+    """The last lines of a log, at most 16 KiB."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL_BYTES))
+            text = file.read().decode(errors="replace")
+    except FileNotFoundError:
+        return ""
+    return "\n".join(text.splitlines()[-TAIL_LINES:])
+
+
+def os_sentence(error: OSError) -> str:
+    """What an OSError means for a person, and what to do."""
+    where = f" ({error.filename})" if error.filename else ""
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return f"the disk is full{where}: free some space, or point PERFD_STATE at a larger disk"
+    if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
+        return f"no permission to write{where}: give it to this user, or point PERFD_STATE at a folder of its own"
+    return f"{error.strerror or error}{where}"
+
+
+def _why(tool: str, code: int, said: str) -> str:
+    name = Path(tool).name
+    if "No space left on device" in said or "Disk quota exceeded" in said:
+        return f"the disk is full (said {name}): free some space, or point PERFD_STATE at a larger disk"
+    if code < 0:
+        killed = signal.Signals(-code).name
+        extra = "; out of memory, perhaps" if killed == "SIGKILL" else ""
+        return f"{name} was ended by {killed}{extra}"
+    return f"{name} ended with {code}"
+
+
+def _wait(words: list[str], cwd: Path, environment: Mapping[str, str], out: IO[bytes], time_limit_s: float) -> int | None:
+    """The exit status; None when the time limit passed and the whole process group was killed."""
+    with _started(words, cwd, environment, out, subprocess.STDOUT) as process:
+        try:
+            return process.wait(timeout=max(0.0, time_limit_s))
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            _stop(process)
+
+
+def _started(
+    words: list[str], cwd: Path | None, environment: Mapping[str, str], out: IO[bytes] | int, err: int
+) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            words, cwd=cwd, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True
+        )
+    except FileNotFoundError:
+        if cwd is not None and not cwd.is_dir():
+            raise BuildError(f"the folder {cwd} is not there") from None
+        remedy = _REMEDY.get(words[0], f"install {words[0]}")
+        raise BuildError(f"{words[0]} is not on this machine's PATH: {remedy}") from None
+    except PermissionError:
+        raise BuildError(f"{words[0]} may not be executed: make it executable") from None
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """The process and everything in its group are gone."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
