@@ -33,7 +33,7 @@ CHECKED = {
     "paged_decode": {
         "b5_l183_h6_kv2_d80_ps16": {"B": 5, "L": 183, "Hq": 6, "Hk": 2, "d": 80, "page": 16},
         "b3_l781_h64_kv4_d128_ps128": {"B": 3, "L": 781, **_ATTENTION},
-        "b2_l37_h3_kv3_d64_ps7": {"B": 2, "L": 37, "Hq": 3, "Hk": 3, "d": 64, "page": 7},
+        "b4_l37_h3_kv3_d64_ps7": {"B": 4, "L": 37, "Hq": 3, "Hk": 3, "d": 64, "page": 7},
     },
 }
 """Held against float64: odd sizes, tails in every axis, and one size that is served. The first comes in every distribution."""

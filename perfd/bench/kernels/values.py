@@ -45,7 +45,7 @@ class Case:
 def cases(dtype: str, shapes: Mapping[str, Mapping[str, int]]) -> Iterator[Case]:
     """The first shape in every distribution, each other one in the next: the interpreter is too slow for all of all."""
     for index, (shape, axes) in enumerate(shapes.items()):
-        for distribution in DISTRIBUTIONS if index == 0 else (DISTRIBUTIONS[index % len(DISTRIBUTIONS)],):
+        for distribution in DISTRIBUTIONS if index == 0 else (DISTRIBUTIONS[(index - 1) % len(DISTRIBUTIONS)],):
             yield Case(dtype, shape, axes, distribution)
 
 
