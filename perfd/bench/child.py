@@ -1,0 +1,121 @@
+"""The measuring child: `python -m perfd.bench.child JOB RESULTS` measures one Run and writes its results file.
+
+It exits 0 whenever it could write the file, whatever the outcome of the Run. Nothing that it started outlives it.
+"""
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from perfd import HARNESS_VERSION
+from perfd.bench import accuracy, machine
+from perfd.bench.engine import EngineError, Server, launched
+from perfd.bench.keeper import keep
+from perfd.bench.measured import Measured, metric_samples
+from perfd.bench.runner import identity, log_tail
+from perfd.bench.watcher import Watcher
+from perfd.domain import results as results_file
+from perfd.domain.codec import from_json
+from perfd.domain.environment import Environment
+from perfd.domain.job import Job
+from perfd.domain.results import Results
+from perfd.domain.run import FailureKind, RunState
+from perfd.domain.suite import WorkloadClass
+from perfd.errors import PerfdError
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Why a Run is not done."""
+
+    state: RunState
+    failure: FailureKind
+    sentence: str
+
+
+def main(arguments: list[str]) -> int:
+    """Measure under a keeper; the exit code is the measuring half's."""
+    if len(arguments) != 2:
+        sys.stderr.write("usage: python -m perfd.bench.child JOB RESULTS\n")
+        return 3
+    job_path, results_path = map(Path, arguments)
+    parent = os.getppid()
+    return keep(lambda: measure_into(job_path, results_path), parent)
+
+
+def measure_into(job_path: Path, results_path: Path) -> int:
+    """RESULTS holds the outcome of the job in JOB."""
+    job = from_json(Job, json.loads(job_path.read_text(encoding="utf-8")))
+    results_file.write(measure(job), results_path)
+    return 0
+
+
+def measure(job: Job) -> Results:
+    """One Run's outcome, with the Environment and the device's states around it."""
+    started_at = datetime.now(UTC)
+    environment = machine.environment(job.device, job.software, job.threads)
+    watcher = Watcher(job.device)
+    try:
+        outcome: Measured | Finding = _measure_engine(job, watcher)
+    except EngineError as error:
+        outcome = Finding(RunState.FAILED, error.failure, error.sentence)
+    except PerfdError as error:
+        outcome = Finding(RunState.FAILED, FailureKind.HARNESS, error.message)
+    except Exception as error:  # noqa: BLE001 - the outermost line of the child: its own fault is a result with a traceback
+        traceback.print_exc()
+        outcome = Finding(RunState.FAILED, FailureKind.HARNESS, f"perfd's own fault: {type(error).__name__}: {error}")
+    return _results(job, environment, watcher, started_at, outcome)
+
+
+def _measure_engine(job: Job, watcher: Watcher) -> Measured:
+    watcher.look()
+    with launched(job) as server:
+        watcher.start(server.process.pid)
+        try:
+            measured = _measure_workload(job, server)
+            server.check_alive()
+        finally:
+            watcher.stop()
+    watcher.look()
+    beside: dict[str, Sequence[float]] = {"ready_s": [server.ready_s], "peak_memory_bytes": [watcher.peak_memory_bytes]}
+    return replace(measured, samples={**measured.samples, **beside})
+
+
+def _measure_workload(job: Job, server: Server) -> Measured:
+    if job.workload.workload_class is WorkloadClass.ACCURACY:
+        return accuracy.measure(job, server)
+    from perfd.bench import serving  # noqa: PLC0415
+
+    return serving.measure(job, server)
+
+
+def _results(job: Job, environment: Environment, watcher: Watcher, started_at: datetime, outcome: Measured | Finding) -> Results:
+    if isinstance(outcome, Measured):
+        why_void = outcome.why_void or watcher.why_void()
+        finding = Finding(RunState.VOID, FailureKind.HARNESS, why_void) if why_void else None
+    else:
+        finding = outcome
+    failed = finding is not None and finding.state is RunState.FAILED
+    return Results(
+        state=finding.state if finding else RunState.DONE,
+        samples=metric_samples(outcome.samples) if isinstance(outcome, Measured) and not failed else (),
+        started_at=started_at,
+        finished_at=datetime.now(UTC),
+        environment=environment,
+        device_states=watcher.states,
+        failure=finding.failure if finding else None,
+        reason=finding.sentence if finding else "",
+        log_tail=log_tail(job.work) if finding else "",
+        harness_version=HARNESS_VERSION,
+        run=identity(job),
+        extra=outcome.extra if isinstance(outcome, Measured) else {},
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

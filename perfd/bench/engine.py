@@ -1,0 +1,203 @@
+"""A launched Engine: started in a session of its own, ready or failed with its log, and ended whole.
+
+The engine dies with the child that launched it (prctl), and what it started dies with the keeper (keeper.py).
+"""
+
+import http.client
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from perfd.bench import processes
+from perfd.bench.runner import child_environment, tail
+from perfd.domain.job import Job
+from perfd.domain.run import FailureKind
+from perfd.domain.subject import Launch
+
+HOST = "127.0.0.1"
+PORT_TRIES = 3
+POLL_S = 0.01
+TERM_GRACE_S = 5.0
+PORT_TAKEN = ("address already in use", "address in use", "couldn't bind", "could not bind", "failed to bind", "errno 98")
+
+
+class EngineError(Exception):
+    """A finding about the Build: its engine did not do what an engine does."""
+
+    def __init__(self, failure: FailureKind, sentence: str) -> None:
+        super().__init__(sentence)
+        self.failure = failure
+        self.sentence = sentence
+
+
+@dataclass(frozen=True)
+class Server:
+    """An engine that has answered on its readiness path."""
+
+    process: "subprocess.Popen[bytes]"
+    port: int
+    ready_s: float
+    log: Path
+
+    @property
+    def pids(self) -> list[int]:
+        """The engine's process and everything below it."""
+        return [self.process.pid, *processes.descendants(self.process.pid)]
+
+    def check_alive(self) -> None:
+        """Raise EngineError when the engine has ended."""
+        code = self.process.poll()
+        if code is not None:
+            raise EngineError(FailureKind.DIED, f"the engine {how_it_ended(code)} while it was measured")
+
+
+@contextmanager
+def launched(job: Job) -> Iterator[Server]:
+    """A ready engine, which is ended when the block is left; raises EngineError when it does not get ready."""
+    launch = job.launch
+    if launch is None:
+        raise EngineError(
+            FailureKind.HARNESS, f"the job for {job.subject} has no launch stanza, and its Workload needs an engine"
+        )
+    server = _start_on_a_free_port(job, launch)
+    try:
+        yield server
+    finally:
+        end(server.process)
+
+
+def _start_on_a_free_port(job: Job, launch: Launch) -> Server:
+    log = job.work / "engine.log"
+    for left in reversed(range(PORT_TRIES)):
+        port = free_port()
+        start_s = time.monotonic()
+        process = start(command(job, launch, port), environment(job, launch), job.work, log)
+        try:
+            wait_ready(process, port, launch, start_s)
+            return Server(process, port, time.monotonic() - start_s, log)
+        except EngineError as error:
+            end(process)
+            if left == 0 or not is_port_taken(error, log):
+                raise
+    raise AssertionError("unreachable: the last try returns or raises")
+
+
+def free_port() -> int:
+    """A loopback port that nobody listens on at this moment."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+def is_port_taken(error: EngineError, log: Path) -> bool:
+    """Whether the engine ended because somebody else took its port between our look and its bind."""
+    text = tail(log, 4000).lower()
+    return error.failure is FailureKind.DIED and any(sign in text for sign in PORT_TAKEN)
+
+
+def command(job: Job, launch: Launch, port: int) -> list[str]:
+    """The launch command with its placeholders replaced."""
+    own = [path for path in (job.artifact / "venv/bin/python", job.artifact / "bin/python") if path.exists()]
+    values = {
+        "artifact": str(job.artifact),
+        "python": str(own[0]) if own else sys.executable,
+        "host": HOST,
+        "port": str(port),
+        "weights": str(job.weights or ""),
+        "threads": str(job.threads),
+    }
+    return [_fill(part, values) for part in launch.command]
+
+
+def _fill(part: str, values: Mapping[str, str]) -> str:
+    for name, value in values.items():
+        part = part.replace("{" + name + "}", value)
+    return part
+
+
+def environment(job: Job, launch: Launch) -> dict[str, str]:
+    """Minimal, without secrets; thread pools are told the threads that they may use."""
+    threads = str(job.threads)
+    pools = {"OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads}
+    return {**child_environment(job.work.resolve()), **pools, "PYTHONUNBUFFERED": "1", **launch.environment}
+
+
+def start(arguments: list[str], variables: Mapping[str, str], work: Path, log: Path) -> "subprocess.Popen[bytes]":
+    """The engine's process; raises EngineError when its program cannot be started."""
+    with log.open("ab") as output:
+        try:
+            return subprocess.Popen(
+                arguments,
+                env=dict(variables),
+                cwd=work,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                preexec_fn=processes.die_with_parent,  # noqa: PLW1509 - this process has one thread while it launches
+            )
+        except OSError as error:
+            raise EngineError(
+                FailureKind.DIED, f"the engine's program {arguments[0]} cannot be started ({error.strerror})"
+            ) from None
+
+
+def wait_ready(process: "subprocess.Popen[bytes]", port: int, launch: Launch, start_s: float) -> None:
+    """The engine has answered 200 on its readiness path; raises EngineError when it ends or its time is up."""
+    last = "nothing listens on its port"
+    while (waited_s := time.monotonic() - start_s) < launch.ready_timeout_s:
+        code = process.poll()
+        if code is not None:
+            raise EngineError(FailureKind.DIED, f"the engine {how_it_ended(code)} before it was ready")
+        last = ask_ready(port, launch.ready_path) or last
+        if last == "200" and process.poll() is None:
+            return
+        time.sleep(POLL_S)
+    seen = f"{launch.ready_path} answered {last}" if last.isdigit() else last
+    raise EngineError(FailureKind.NOT_READY, f"the engine was not ready after {waited_s:.0f} s: {seen}")
+
+
+def ask_ready(port: int, path: str) -> str:
+    """The HTTP status of the readiness path as text, or what was seen instead; "" for a refused connection."""
+    connection = http.client.HTTPConnection(HOST, port, timeout=2.0)
+    try:
+        connection.request("GET", path)
+        return str(connection.getresponse().status)
+    except ConnectionRefusedError:
+        return ""
+    except (OSError, http.client.HTTPException) as error:
+        return f"{path} gave no HTTP answer ({type(error).__name__})"
+    finally:
+        connection.close()
+
+
+def how_it_ended(code: int) -> str:
+    """'exited with code 7', 'was killed by signal 9'."""
+    return f"exited with code {code}" if code >= 0 else f"was killed by signal {-code}"
+
+
+def end(process: "subprocess.Popen[bytes]") -> None:
+    """The engine and all below it have ended: asked first, then killed, so that its port and memory are free."""
+    below = processes.descendants(process.pid)
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(TERM_GRACE_S)
+        except subprocess.TimeoutExpired:
+            _kill_group(process)
+            process.wait()
+    processes.signal_all(below, 9)
+    _kill_group(process)
+
+
+def _kill_group(process: "subprocess.Popen[bytes]") -> None:
+    try:
+        os.killpg(process.pid, 9)
+    except (ProcessLookupError, PermissionError):
+        return

@@ -1,0 +1,166 @@
+"""Serving Workloads: a load on a launched engine through the load client, and what of it may be believed."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from perfd.bench.ask import Asker
+from perfd.bench.dialects import Dialect, counters, dialect, model_name
+from perfd.bench.engine import HOST, EngineError, Server
+from perfd.bench.load import LoadPlan, LoadReport, RequestTrace, metrics, report_json, run_load
+from perfd.bench.load.events import Reason, RequestOutcome
+from perfd.bench.load.plan import Api, Arrival, PromptKind, PromptPlan
+from perfd.bench.measured import Measured
+from perfd.domain.identity import Json
+from perfd.domain.job import Job
+from perfd.domain.run import FailureKind
+from perfd.errors import BadInputError
+
+WARM_SHARE = 0.01
+"""Fresh prompts of which a larger share came out of the engine's cache were not fresh: the Run is void."""
+SLOW = frozenset({Reason.STALL, Reason.TIMEOUT, Reason.ENDLESS, Reason.WINDOW_END})
+BROKEN_OFF = frozenset({Reason.CONNECT, Reason.RESET, Reason.TRUNCATED})
+
+
+def measure(job: Job, server: Server) -> Measured:
+    """Samples of one load; void with the reason when the client or the prompts were not what they should be.
+
+    Raises EngineError when no request at all completed.
+    """
+    if job.launch is None:
+        raise BadInputError("a serving Workload needs an engine's launch stanza")
+    speaks = dialect(job.launch.dialect)
+    asker = Asker(server.port)
+    plan = plan_for(job, server, speaks, model_name(asker))
+    before = read_counters(asker)
+    report = run_load(plan)
+    server.check_alive()
+    after = read_counters(asker)
+    asker.close()
+    traces = report.log.traces
+    check_any_done(traces)
+    return Measured(samples(traces), beside(report, before, after), why_void(report, plan.prompts))
+
+
+def plan_for(job: Job, server: Server, speaks: Dialect, model: str) -> LoadPlan:
+    """The Workload's parameters as the load client's plan."""
+    given = job.workload.parameters
+    patience_s = job.workload.time_limit_s / 3
+    return LoadPlan(
+        url=f"http://{HOST}:{server.port}",
+        model=model,
+        requests=int(given["requests"]),
+        rate_rps=given.get("rate_rps"),
+        concurrency=given.get("concurrency"),
+        arrival=Arrival(given.get("arrival", "poisson")),
+        warmup_requests=int(given.get("warmup_requests", 0)),
+        api=Api(given.get("api", "chat")),
+        prompts=prompts_for(job),
+        extra_body=speaks.load_body(given),
+        stall_s=patience_s,
+        request_timeout_s=patience_s,
+        drain_s=patience_s,
+    )
+
+
+def prompts_for(job: Job) -> PromptPlan:
+    """The prompts' sizes from the Workload, their content from the Run."""
+    given = job.workload.parameters
+    kind = PromptKind(given.get("prompts", "chat"))
+    return PromptPlan(
+        kind=kind,
+        prompt_tokens=int(given["prompt_tokens"]),
+        system_tokens=int(given.get("system_tokens", 0)),
+        max_tokens=int(given["output_tokens"]),
+        turns=int(given.get("turns", 1)),
+        growth_tokens=int(given.get("growth_tokens", 0)),
+        think_s=float(given.get("think_s", 0.0)),
+        seed=job.workload.seed,
+        occasion=f"{job.occasion}/{job.run}",
+        reuse_prefix=kind is PromptKind.AGENTIC,
+    )
+
+
+def check_any_done(traces: Sequence[RequestTrace]) -> None:
+    """Raise EngineError, of the kind that most requests point to, when none completed."""
+    if metrics.done(traces):
+        return
+    bad = [trace for trace in traces if trace.outcome is not RequestOutcome.DONE]
+    if not bad:
+        raise EngineError(FailureKind.HARNESS, "the load client sent no request")
+    reason, count = Counter(trace.reason for trace in bad).most_common(1)[0]
+    detail = next((trace.detail for trace in bad if trace.reason is reason and trace.detail), "")
+    kind = FailureKind.TIMEOUT if reason in SLOW else FailureKind.DIED if reason in BROKEN_OFF else FailureKind.NONSENSE
+    raise EngineError(
+        kind, f"none of {len(traces)} requests completed; {count} ended with {reason}" + (f": {detail}" if detail else "")
+    )
+
+
+def samples(traces: Sequence[RequestTrace]) -> dict[str, Sequence[float]]:
+    """One Sample a request, a token or a Run, by Metric."""
+    measured = [trace for trace in traces if trace.measured]
+    failed = [trace for trace in measured if trace.outcome is not RequestOutcome.DONE]
+    rate = metrics.output_tokens_per_s(traces)
+    return {
+        **metrics.samples(traces),
+        "output_tokens_per_s": [] if rate is None else [rate],
+        "failed_requests": [float(len(failed))],
+    }
+
+
+def why_void(report: LoadReport, prompts: PromptPlan) -> str:
+    """One sentence on what spoilt the load; "" when nothing did."""
+    if not report.valid:
+        return "the load was not what was asked: " + "; ".join(report.why_invalid)
+    warm = warm_share(report.log.traces)
+    if not prompts.reuse_prefix and warm > WARM_SHARE:
+        return f"{warm:.0%} of the fresh prompts' tokens came out of the engine's cache; restart the engine between Runs"
+    return ""
+
+
+def warm_share(traces: Sequence[RequestTrace]) -> float:
+    """Share of the prompts' own tokens that the server had cached; the chat template's may be, as all prompts share them."""
+    known = [
+        t for t in traces if t.measured and t.prompt_tokens is not None and t.cached_tokens is not None and t.asked_prompt_tokens
+    ]
+    asked = sum(trace.asked_prompt_tokens for trace in known)
+    warm = sum(max(0, (t.cached_tokens or 0) - max(0, (t.prompt_tokens or 0) - t.asked_prompt_tokens)) for t in known)
+    return warm / asked if asked else 0.0
+
+
+def read_counters(asker: Asker) -> dict[str, float]:
+    """The server's own token counters; {} where it has none."""
+    try:
+        return counters(asker.text("/metrics"))
+    except EngineError:
+        return {}
+
+
+def beside(report: LoadReport, before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, Json]:
+    """What a reader wants beside the Samples: the client's answer, and tokens as the server counts them against ours."""
+    answer = report_json(report)
+    traces = report.log.traces
+    return {
+        "load": {name: value for name, value in answer.items() if name != "metrics"},
+        "tokens": {
+            "server_counters": {name: after[name] - before.get(name, 0.0) for name in after},
+            "server_usage_output": sum(trace.completion_tokens or 0 for trace in traces),
+            "client_output": sum(trace.output_tokens for trace in traces),
+            "basis": dict(Counter(str(trace.token_basis) for trace in traces)),
+        },
+        "requests": [per_request(trace) for trace in traces],
+    }
+
+
+def per_request(trace: RequestTrace) -> Json:
+    """Prompt accounting of one request: what was asked, what the server saw, and what of it was cached."""
+    return {
+        "index": trace.index,
+        "session": trace.session,
+        "turn": trace.turn,
+        "measured": trace.measured,
+        "outcome": str(trace.outcome),
+        "asked_prompt_tokens": trace.asked_prompt_tokens,
+        "prompt_tokens": trace.prompt_tokens,
+        "cached_tokens": trace.cached_tokens,
+        "output_tokens": trace.output_tokens,
+    }

@@ -1,0 +1,168 @@
+"""Suites: from `suites/*.toml` to Suite and Workload. Every mistake of a file is told at once, each with its line.
+
+A suite file has a question and [[workloads]]; docs/suites.md explains every key. Data files lie in `suites/data/`, and their
+hash is part of a Workload's identity.
+"""
+
+import hashlib
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+from perfd.config.lines import lines_of
+from perfd.config.table import Mistakes, Table
+from perfd.domain.identity import Json, digest
+from perfd.domain.suite import Suite, Workload, WorkloadClass
+from perfd.errors import BadInputError
+
+DATA_FOLDER = "data"
+SERVING = tuple(c for c in WorkloadClass if c not in {WorkloadClass.KERNEL, WorkloadClass.ACCURACY})
+LEAST_TOP_K = 2
+
+
+def load_suites(folder: Path) -> tuple[Suite, ...]:
+    """Every suite of the folder, by name; raises BadInputError with all mistakes of all files."""
+    if not folder.is_dir():
+        raise BadInputError(f'{folder}: there is no such folder; name the folder of suites in perfd.toml ([suites] folder = "…")')
+    suites, told = [], []
+    for path in sorted(folder.glob("*.toml")):
+        try:
+            suites.append(load_suite(path))
+        except BadInputError as error:
+            told.append(error.message)
+    if told:
+        raise BadInputError("\n".join(told))
+    return tuple(suites)
+
+
+def load_suite(path: Path) -> Suite:
+    """The suite in one file; its name is the file's. Raises BadInputError with one line for each mistake."""
+    text = _text(path)
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadInputError(f"{path}: no valid TOML: {error}") from None
+    mistakes = Mistakes(str(path), lines_of(text))
+    root = Table(mistakes, (), document)
+    question = root.text("question")
+    nightly = root.flag("nightly", default=True)
+    tables = root.tables("workloads")
+    if not tables:
+        mistakes.add(("workloads",), "a suite needs at least one [[workloads]]")
+    workloads = tuple(_workload(table, path) for table in tables)
+    root.close()
+    _check_names(mistakes, [workload.name for workload in workloads])
+    if mistakes.told:
+        raise BadInputError(str(mistakes))
+    return Suite(path.stem, question, workloads, nightly)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise BadInputError(f"{path}: byte {error.start} is no UTF-8; TOML files are UTF-8 text") from None
+    except OSError as error:
+        raise BadInputError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _check_names(mistakes: Mistakes, names: list[str]) -> None:
+    for index, name in enumerate(names):
+        if name and name in names[:index]:
+            mistakes.add(("workloads", index, "name"), f'the workload "{name}" is there twice; give it another name')
+
+
+def _workload(table: Table, path: Path) -> Workload:
+    name = table.text("name")
+    kind = table.choice("class", [str(one) for one in WorkloadClass if one is not WorkloadClass.KERNEL])
+    question = table.text("question")
+    seed = table.whole("seed", default=0, least=0)
+    time_limit_s = table.number("time_limit_s", default=300.0, least=1.0)
+    inner = table.table("parameters", needed=True)
+    if kind == WorkloadClass.ACCURACY:
+        parameters, files = _accuracy(inner)
+    elif kind:
+        parameters, files = _serving(inner), ()
+    else:
+        parameters, files = {}, ()
+    if kind:
+        inner.close()
+    table.close()
+    return Workload(
+        suite=path.stem,
+        name=name,
+        workload_class=WorkloadClass(kind or WorkloadClass.CHAT),
+        parameters=parameters,
+        seed=seed,
+        data_hash=_data_hash(inner, path.parent / DATA_FOLDER, files),
+        time_limit_s=time_limit_s,
+        question=question,
+    )
+
+
+def _serving(table: Table) -> dict[str, Json]:
+    """Parameters of a load; what is not written is filled in, so that a default that changes makes another Workload."""
+    parameters: dict[str, Json] = {
+        "requests": table.whole("requests", default=0, least=1),
+        "warmup_requests": table.whole("warmup_requests", default=0, least=0),
+        "prompts": table.choice("prompts", ["chat", "agentic"], "chat"),
+        "api": table.choice("api", ["chat", "completions"], "chat"),
+        "prompt_tokens": table.whole("prompt_tokens", default=0, least=1),
+        "output_tokens": table.whole("output_tokens", default=0, least=1),
+        "system_tokens": table.whole("system_tokens", default=0, least=0),
+        "temperature": table.number("temperature", default=0.0, least=0.0),
+        "ignore_eos": table.flag("ignore_eos", default=True),
+        **_offered(table),
+    }
+    if parameters["prompts"] == "agentic":
+        parameters |= {
+            "turns": table.whole("turns", default=2, least=1),
+            "growth_tokens": table.whole("growth_tokens", default=0, least=0),
+            "think_s": table.number("think_s", default=0.0, least=0.0),
+        }
+    for key in ("requests", "prompt_tokens", "output_tokens"):
+        if key not in table.values:
+            table.wrong(key, f'a load needs "{key}" (a whole number of at least 1)')
+    if 0 < int(parameters["requests"]) <= int(parameters["warmup_requests"]):
+        table.wrong("warmup_requests", "every request is warm-up, so nothing would be measured; give more requests")
+    return parameters
+
+
+def _offered(table: Table) -> dict[str, Json]:
+    """How much load: requests at once, or requests a second."""
+    offered: dict[str, Json] = {}
+    if "concurrency" in table.values:
+        offered["concurrency"] = table.whole("concurrency", default=1, least=1)
+    if "rate_rps" in table.values:
+        offered["rate_rps"] = table.number("rate_rps", default=1.0, least=0.001)
+        offered["arrival"] = table.choice("arrival", ["poisson", "constant"], "poisson")
+    if not offered:
+        table.wrong("concurrency", 'a load needs "concurrency" (requests at once) or "rate_rps" (requests a second)')
+    return offered
+
+
+def _accuracy(table: Table) -> tuple[dict[str, Json], tuple[str, ...]]:
+    """Parameters of an accuracy Workload, and the data files that it reads."""
+    kind = table.choice("kind", ["likelihood", "greedy_agreement"])
+    if kind == "likelihood":
+        documents = table.text("documents")
+        return {"kind": kind, "documents": documents, "top_k": table.whole("top_k", 100, LEAST_TOP_K)}, (documents,)
+    reference = table.text("reference")
+    return {"kind": kind, "reference": reference, "output_tokens": table.whole("output_tokens", 32, 1)}, (reference,)
+
+
+def _data_hash(table: Table, folder: Path, names: tuple[str, ...]) -> str:
+    """Over the names and contents of the files; "" where there are none."""
+    hashes: dict[str, str] = {}
+    for name in filter(None, names):
+        try:
+            hashes[name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        except OSError as error:
+            key = next(key for key, value in table.values.items() if value == name)
+            table.wrong(key, f"{folder / name}: the data file cannot be read ({error.strerror})")
+    return data_hash(hashes)
+
+
+def data_hash(hashes: Mapping[str, str]) -> str:
+    """One hash for a Workload's data files, given the sha256 of each; "" for none."""
+    return digest(dict(hashes)) if hashes else ""
