@@ -1,6 +1,6 @@
 """Write the next migration: the difference between db/versions and perfd/store/tables, found on a real Postgres.
 
-    python db/revise.py "Add the owner of a device"
+python db/revise.py "Add the owner of a device"
 """
 
 import sys

@@ -116,7 +116,7 @@ class EmbeddedPostgres:
         if found != ours:
             raise PerfdError(
                 f"{places.data} was made by Postgres {found}, and this perfd brings Postgres {ours}; "
-                "docs/operations.md, \"Another Postgres version\", says how to move the data"
+                'docs/operations.md, "Another Postgres version", says how to move the data'
             )
 
     def _ensure_running(self) -> None:
@@ -137,7 +137,13 @@ class EmbeddedPostgres:
         program = [sys.executable, "-I", str(Path(__file__).with_name("supervisor.py")), json.dumps(job)]
         with (self.home / "server.log").open("a") as log:
             answer = subprocess.run(
-                program, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, check=False, text=True, env=places.environment()
+                program,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                check=False,
+                text=True,
+                env=places.environment(),
             )
         if answer.stdout != "ready\n":
             raise PerfdError(explain((self.home / "server.log").read_text(errors="replace"), places.data))

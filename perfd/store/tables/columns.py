@@ -74,7 +74,9 @@ def document(name: str, comment: str, *, default: str | None = "{}", null: bool 
 
 def reference(name: str, target: str, comment: str, *, null: bool = False, key: bool = False) -> Column[int]:
     """The id of a row of `target`."""
-    return Column(name, BigInteger, ForeignKey(f"{target}.id"), nullable=null, primary_key=key, autoincrement=False, comment=comment)
+    return Column(
+        name, BigInteger, ForeignKey(f"{target}.id"), nullable=null, primary_key=key, autoincrement=False, comment=comment
+    )
 
 
 def one_of(column: str, words: type[StrEnum]) -> CheckConstraint:

@@ -106,7 +106,11 @@ run = Table(
     moment("finished_at", "When it was done, failed or void; NULL until then.", null=True),
     text("harness_version", "Version of perfd that measured it.", default=""),
     text("definitions_version", "Version of the definitions of its Metrics.", default=""),
-    text("results_digest", "sha256 of the results that were stored; NULL until then. The same results twice change nothing.", null=True),
+    text(
+        "results_digest",
+        "sha256 of the results that were stored; NULL until then. The same results twice change nothing.",
+        null=True,
+    ),
     document("extra", "What a reader may want and no table holds: offered load, client calibration, token counts."),
     one_of("arm", Arm),
     one_of("state", RunState),

@@ -1,0 +1,23 @@
+"""Locks that live as long as a connection: one measuring process a device, one clock a database.
+
+A Postgres session lock is let go when its holder dies, however it dies. Its connection is in autocommit, so no transaction stays open
+while something is measured.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import Engine, func, select
+
+
+@contextmanager
+def session_lock(engine: Engine, name: str) -> Iterator[bool]:
+    """Whether the lock is ours while the block runs; never waits."""
+    key = func.hashtextextended(name, 0)
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        got = bool(connection.execute(select(func.pg_try_advisory_lock(key))).scalar_one())
+        try:
+            yield got
+        finally:
+            if got and not connection.closed and not connection.invalidated:
+                connection.execute(select(func.pg_advisory_unlock(key)))

@@ -1,0 +1,128 @@
+"""Occasions: opened once, moved from state to state by conditional updates, closed with a report."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Row, select, update
+from sqlalchemy.dialects.postgresql import insert
+
+from perfd.domain.codec import to_json
+from perfd.domain.identity import digest
+from perfd.domain.occasion import Finding, Occasion, OccasionState
+from perfd.domain.run import OccasionKind
+from perfd.errors import PerfdError
+from perfd.store import tables
+from perfd.store.writing import clean
+
+O = tables.occasion.c
+
+
+@dataclass(frozen=True)
+class Occasions:
+    """Questions about occasions."""
+
+    engine: Engine
+
+    def open(self, occasion: Occasion, now: datetime, state: OccasionState = OccasionState.DUE) -> bool:
+        """The occasion is there; True when it was not before. Two clocks that fire at once open it once."""
+        added = insert(tables.occasion).values(
+            name=occasion.name,
+            kind=occasion.kind.value,
+            label=occasion.label,
+            nominal_at=occasion.nominal_at,
+            state=state.value,
+            opened_at=now,
+            moved_at=now,
+        )
+        with self.engine.begin() as connection:
+            return connection.execute(added.on_conflict_do_nothing(index_elements=["name"])).rowcount == 1
+
+    def in_state(self, state: OccasionState) -> Occasion | None:
+        """The occasion in that state that has been due longest; absent where there is none."""
+        asked = select(O.kind, O.nominal_at, O.label).where(O.state == state.value).order_by(O.nominal_at, O.id).limit(1)
+        with self.engine.begin() as connection:
+            row = connection.execute(asked).first()
+        return None if row is None else as_occasion(row)
+
+    def every_in_state(self, state: OccasionState) -> tuple[Occasion, ...]:
+        """All occasions in that state, the one that has been due longest first."""
+        asked = select(O.kind, O.nominal_at, O.label).where(O.state == state.value).order_by(O.nominal_at, O.id)
+        with self.engine.begin() as connection:
+            return tuple(as_occasion(row) for row in connection.execute(asked))
+
+    def state(self, occasion: Occasion) -> OccasionState | None:
+        """How far it has come; absent where it was never opened."""
+        with self.engine.begin() as connection:
+            found = connection.execute(select(O.state).where(O.name == occasion.name)).scalar()
+        return None if found is None else OccasionState(found)
+
+    def move(self, occasion: Occasion, old: OccasionState, new: OccasionState, now: datetime) -> bool:
+        """The occasion went from `old` to `new`; False (and nothing changed) when it was not in `old`."""
+        with self.engine.begin() as connection:
+            return move(connection, occasion, old, new, now)
+
+    def close(self, occasion: Occasion, report: Mapping[str, Any], now: datetime) -> bool:
+        """The occasion went from judged to reported, with its report; False when it was not judged, or reported before."""
+        changed = (
+            update(tables.occasion)
+            .where(O.name == occasion.name, O.state == OccasionState.JUDGED.value)
+            .values(state=OccasionState.REPORTED.value, moved_at=now, closed_at=now, report=clean(to_json(report)))
+        )
+        with self.engine.begin() as connection:
+            return connection.execute(changed).rowcount == 1
+
+    def last(self, kind: OccasionKind = OccasionKind.NIGHT, state: OccasionState | None = None) -> Occasion | None:
+        """The newest occasion of a kind (in a state)."""
+        asked = select(O.kind, O.nominal_at, O.label).where(O.kind == kind.value)
+        if state is not None:
+            asked = asked.where(O.state == state.value)
+        with self.engine.begin() as connection:
+            row = connection.execute(asked.order_by(O.nominal_at.desc(), O.id.desc()).limit(1)).first()
+        return None if row is None else as_occasion(row)
+
+    def note(self, occasion: Occasion, finding: Finding, now: datetime) -> bool:
+        """The finding stands with the occasion; False when it stood there before."""
+        with self.engine.begin() as connection:
+            added = insert(tables.finding).values(
+                occasion_id=id_of(connection, occasion),
+                stage=clean(finding.stage),
+                subject=clean(finding.subject),
+                sentence=clean(finding.sentence),
+                log_tail=clean(finding.log_tail),
+                key=digest(clean([finding.stage, finding.subject, finding.sentence])),
+                at=now,
+            )
+            return connection.execute(added.on_conflict_do_nothing()).rowcount == 1
+
+    def findings(self, occasion: Occasion) -> tuple[Finding, ...]:
+        """What went wrong outside any Run or Build, in the order it was seen."""
+        with self.engine.begin() as connection:
+            return findings(connection, id_of(connection, occasion))
+
+
+def move(connection: Connection, occasion: Occasion, old: OccasionState, new: OccasionState, now: datetime) -> bool:
+    """As `Occasions.move`, inside a transaction of the caller's."""
+    changed = update(tables.occasion).where(O.name == occasion.name, O.state == old.value).values(state=new.value, moved_at=now)
+    return connection.execute(changed).rowcount == 1
+
+
+def findings(connection: Connection, occasion_id: int) -> tuple[Finding, ...]:
+    """As `Occasions.findings`, inside a transaction of the caller's."""
+    F = tables.finding.c  # noqa: N806  # columns, as everywhere here
+    asked = select(F.stage, F.subject, F.sentence, F.log_tail).where(F.occasion_id == occasion_id).order_by(F.id)
+    return tuple(Finding(*row) for row in connection.execute(asked))
+
+
+def id_of(connection: Connection, occasion: Occasion) -> int:
+    """The occasion's row; raises PerfdError where it was never opened."""
+    found = connection.execute(select(O.id).where(O.name == occasion.name)).scalar()
+    if found is None:
+        raise PerfdError(f"there is no occasion {occasion.name}; open it first")
+    return int(found)
+
+
+def as_occasion(row: Row[Any]) -> Occasion:
+    """The domain's word for a row with kind, nominal_at and label."""
+    return Occasion(OccasionKind(row.kind), row.nominal_at, row.label)

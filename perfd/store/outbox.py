@@ -1,0 +1,64 @@
+"""The outbox: messages written in the database, sent afterwards, each once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Engine, select, update
+from sqlalchemy.dialects.postgresql import insert
+
+from perfd.domain.codec import to_json
+from perfd.store import tables
+from perfd.store.writing import clean
+
+X = tables.outbox.c
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message that is to be sent."""
+
+    id: int
+    dedupe_key: str
+    kind: str
+    payload: Mapping[str, Any]
+    attempts: int
+
+
+@dataclass(frozen=True)
+class Outbox:
+    """Questions about outgoing messages."""
+
+    engine: Engine
+
+    def put(self, dedupe_key: str, kind: str, payload: Mapping[str, Any], now: datetime) -> bool:
+        """The message will be sent; False when one with this key stands there already."""
+        values = {"dedupe_key": dedupe_key, "kind": kind, "payload": clean(to_json(payload)), "created_at": now, "next_at": now}
+        with self.engine.begin() as connection:
+            return connection.execute(insert(tables.outbox).values(**values).on_conflict_do_nothing()).rowcount == 1
+
+    def claim(self, now: datetime, again_after: timedelta) -> Message | None:
+        """The message that has been due longest; unless `sent` is called, it is due again after that time."""
+        due = select(X.id).where(X.done_at.is_(None), X.next_at <= now).order_by(X.next_at, X.id).limit(1)
+        taken = (
+            update(tables.outbox)
+            .where(X.id == due.with_for_update(skip_locked=True).scalar_subquery())
+            .values(next_at=now + again_after, attempts=X.attempts + 1)
+            .returning(X.id, X.dedupe_key, X.kind, X.payload, X.attempts)
+        )
+        with self.engine.begin() as connection:
+            row = connection.execute(taken).first()
+        return None if row is None else Message(*row)
+
+    def sent(self, message: Message, now: datetime) -> bool:
+        """The message is done; False when it was before."""
+        with self.engine.begin() as connection:
+            done = update(tables.outbox).where(X.id == message.id, X.done_at.is_(None)).values(done_at=now)
+            return connection.execute(done).rowcount == 1
+
+    def failed(self, message: Message, reason: str, next_at: datetime) -> None:
+        """The message is tried again then."""
+        again = update(tables.outbox).where(X.id == message.id, X.done_at.is_(None))
+        with self.engine.begin() as connection:
+            connection.execute(again.values(last_error=clean(reason), next_at=next_at))

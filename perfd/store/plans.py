@@ -1,0 +1,133 @@
+"""Plans: everything that an occasion owes, written in one transaction."""
+
+from collections.abc import Container
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, select, update
+from sqlalchemy.dialects.postgresql import insert
+
+from perfd.domain.build import BuildSpec, BuildState
+from perfd.domain.codec import to_json
+from perfd.domain.model import Model
+from perfd.domain.occasion import Occasion, OccasionState
+from perfd.domain.plan import Plan, PlannedBuild, PlannedRun
+from perfd.domain.run import RunKey
+from perfd.domain.suite import Workload
+from perfd.store import occasions, tables
+from perfd.store.subjects import ensure_subject, write_revision
+from perfd.store.writing import add_missing, clean, ensure
+
+B = tables.build.c
+
+
+def write_plan(connection: Connection, occasion: Occasion, plan: Plan, gone: Container[str], now: datetime) -> bool:
+    """The occasion is planned and everything it owes stands there; False (and nothing changed) unless it was watched.
+
+    `gone` holds digests of Builds whose artifact is no longer on disk: they are queued again, like those that failed.
+    """
+    if not occasions.move(connection, occasion, OccasionState.WATCHED, OccasionState.PLANNED, now):
+        return False
+    add_runs(connection, occasion, plan, gone, now)
+    return True
+
+
+def add_runs(connection: Connection, occasion: Occasion, plan: Plan, gone: Container[str], now: datetime) -> int:
+    """What `plan` owes stands there beside what was planned before; answers how many Runs are new."""
+    occasion_id = occasions.id_of(connection, occasion)
+    builds = {one.spec.digest: _write_build(connection, occasion_id, one, gone, now) for one in plan.builds}
+    workloads = {one.workload.identity: one.workload for one in plan.runs}
+    workload_ids = {identity: _write_workload(connection, one) for identity, one in workloads.items()}
+    models = {one.model: _write_model(connection, one.model) for one in plan.runs if one.model is not None}
+    rows = [
+        _run_row(one, occasion.name)
+        | {
+            "occasion_id": occasion_id,
+            "build_id": builds[one.build.digest],
+            "workload_id": workload_ids[one.workload.identity],
+            "model_id": None if one.model is None else models[one.model],
+            "queued_at": now,
+        }
+        for one in plan.runs
+    ]
+    return add_missing(connection, tables.run, rows)
+
+
+def _write_build(connection: Connection, occasion_id: int, planned: PlannedBuild, gone: Container[str], now: datetime) -> int:
+    subject_id = ensure_subject(connection, planned.spec.subject, planned.kind)
+    revision_id = write_revision(connection, subject_id, planned.branch, planned.revision)
+    build_id = ensure(
+        connection,
+        tables.build,
+        {"digest": planned.spec.digest},
+        {"subject_id": subject_id, "revision": planned.spec.revision, "spec": clean(to_json(planned.spec)), "queued_at": now},
+    )
+    state = _queue_again(connection, build_id, planned.spec, gone, now)
+    built = state is BuildState.BUILT
+    owed = insert(tables.occasion_build).values(
+        occasion_id=occasion_id,
+        build_id=build_id,
+        revision_id=revision_id,
+        cached=built,
+        state=BuildState.BUILT.value if built else BuildState.QUEUED.value,
+        seconds=0.0 if built else None,
+    )
+    connection.execute(owed.on_conflict_do_nothing())
+    return build_id
+
+
+def _queue_again(connection: Connection, build_id: int, spec: BuildSpec, gone: Container[str], now: datetime) -> BuildState:
+    """A Build that failed, or whose artifact is gone, is queued; answers where the Build stands now."""
+    state = BuildState(connection.execute(select(B.state).where(B.id == build_id).with_for_update()).scalar_one())
+    lost = state is BuildState.BUILT and spec.digest in gone
+    if not lost and state is not BuildState.FAILED:
+        return state
+    again = {"state": BuildState.QUEUED.value, "artifact_path": None, "attempts": 0, "queued_at": now, "finished_at": None}
+    connection.execute(update(tables.build).where(B.id == build_id).values(**again))
+    return BuildState.QUEUED
+
+
+def _write_workload(connection: Connection, workload: Workload) -> int:
+    rest = {
+        "suite_id": ensure(connection, tables.suite, {"name": workload.suite}),
+        "name": workload.name,
+        "class": workload.workload_class.value,
+        "parameters": clean(to_json(workload.parameters)),
+        "seed": workload.seed,
+        "data_hash": workload.data_hash,
+        "time_limit_s": workload.time_limit_s,
+        "question": workload.question,
+    }
+    found = ensure(connection, tables.workload, {"identity": workload.identity}, rest)
+    changed = {
+        "time_limit_s": workload.time_limit_s,
+        "question": workload.question,
+    }  # no part of the identity, so they may change
+    connection.execute(update(tables.workload).where(tables.workload.c.id == found).values(**changed))
+    return found
+
+
+def _write_model(connection: Connection, model: Model) -> int:
+    values: dict[str, Any] = to_json(model)
+    names = ("name", "sha256", "quantisation", "parallelism")
+    key = {name: values.pop(name) for name in names}
+    return ensure(connection, tables.model, key, values)
+
+
+def _run_row(planned: PlannedRun, occasion_name: str) -> dict[str, Any]:
+    model = planned.model
+    words = {
+        "quantisation": model.quantisation if model else "",
+        "parallelism": model.parallelism if model else "",
+        "device_class": planned.device_class,
+    }
+    key = RunKey(
+        build=planned.build.digest,
+        workload=planned.workload.identity,
+        model=model.name if model else "",
+        occasion=occasion_name,
+        arm=planned.arm,
+        block=planned.block,
+        **words,
+    )
+    return {"key": key.digest, "arm": planned.arm.value, "block": planned.block, **words}

@@ -1,0 +1,354 @@
+"""What the store answers with, where the domain has no word of its own: work that was claimed, and rows that pages show."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Protocol
+
+from perfd.domain.build import BuildSpec, BuildState
+from perfd.domain.environment import DeviceState, Environment
+from perfd.domain.metric import Metric
+from perfd.domain.model import Model
+from perfd.domain.occasion import Finding, Occasion, OccasionState
+from perfd.domain.results import MetricSamples
+from perfd.domain.run import Arm, FailureKind, Point, RunState, SeriesKey
+from perfd.domain.subject import Revision, SubjectKind
+from perfd.domain.suite import Workload, WorkloadClass
+from perfd.domain.verdict import ChangeKind, ChangeStatus, Outcome, RegressionState, Verdict
+
+
+class Reduced(Protocol):
+    """Samples of one Metric, reduced; `perfd.stats.reduce.Reduced` is one."""
+
+    @property
+    def value(self) -> float:
+        """The median or mean."""
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Its 95 % interval."""
+
+    @property
+    def n(self) -> int:
+        """How many Samples."""
+
+
+class Written(StrEnum):
+    """What became of results that were handed in."""
+
+    STORED = "stored"
+    ALREADY = "already"
+    """The same results stood there; nothing was changed."""
+    STALE = "stale"
+    """Another worker has claimed the Run since, or it was ended; nothing was changed."""
+
+
+@dataclass(frozen=True)
+class ClaimedBuild:
+    """A Build that this worker, and nobody else, is to make."""
+
+    id: int
+    token: int
+    spec: BuildSpec
+    kind: SubjectKind
+    attempts: int
+
+
+@dataclass(frozen=True)
+class ClaimedRun:
+    """A Run that this worker, and nobody else, is to measure."""
+
+    id: int
+    key: str
+    """Digest of the Run's key."""
+    token: int
+    spec: BuildSpec
+    kind: SubjectKind
+    artifact: Path
+    """The Build's folder."""
+    workload: Workload
+    model: Model | None
+    device_class: str
+    occasion: Occasion
+    arm: Arm
+    block: int
+    attempts: int
+    """Counted from 1, this one included."""
+
+
+@dataclass(frozen=True)
+class SeriesInfo:
+    """A Series and the words for its parts."""
+
+    id: int
+    key: SeriesKey
+    subject_kind: SubjectKind
+    metric: Metric
+    suite: str
+    workload_name: str
+    workload_class: WorkloadClass
+
+
+@dataclass(frozen=True)
+class PointRow:
+    """A Point with what a page says beside it."""
+
+    point: Point
+    run_id: int
+    title: str
+    """The first line of the Revision's commit message."""
+    host: str
+    nominal_at: datetime
+    """When its occasion was due."""
+
+
+@dataclass(frozen=True)
+class SeriesRow:
+    """One line of the list of Series."""
+
+    info: SeriesInfo
+    latest: PointRow
+    previous: PointRow | None
+    verdict: Verdict | None
+    """The last one; absent until the Series was judged."""
+    values: tuple[float, ...]
+    """The last values, oldest first, for a sparkline."""
+    change_id: int | None
+    """The last Change that still stands."""
+
+
+@dataclass(frozen=True)
+class ChangeRow:
+    """A Change with its place."""
+
+    id: int
+    series_id: int
+    kind: ChangeKind
+    status: ChangeStatus
+    before: float
+    after: float
+    effect: float
+    interval: tuple[float, float] | None
+    q: float | None
+    worse: bool
+    build: str
+    revision: str
+    title: str
+    ordinal: int
+    run: str
+    """Key digest of the first Run at the new level: equal to `Point.run` there."""
+    found_in: str
+    """Name of the occasion after which it was first seen."""
+    detected_at: datetime | None
+    gone_at: datetime | None
+    regression_id: int | None
+
+
+@dataclass(frozen=True)
+class SeriesPage:
+    """All that the page of one Series shows."""
+
+    info: SeriesInfo
+    workload: Workload
+    points: tuple[PointRow, ...]
+    """In order: by commit, then by occasion."""
+    changes: tuple[ChangeRow, ...]
+    verdict: Verdict | None
+    verdict_occasion: str | None
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """One line of a list of Runs."""
+
+    id: int
+    key: str
+    occasion: str
+    subject: str
+    subject_kind: SubjectKind
+    revision: str
+    title: str
+    build: str
+    suite: str
+    workload: str
+    workload_class: WorkloadClass
+    model: str
+    quantisation: str
+    parallelism: str
+    device_class: str
+    arm: Arm
+    block: int
+    state: RunState
+    failure: FailureKind | None
+    reason: str
+    attempts: int
+    claimed_by: str | None
+    queued_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+
+
+@dataclass(frozen=True)
+class RunPage:
+    """All that the page of one Run shows."""
+
+    run: RunRow
+    workload: Workload
+    spec: BuildSpec
+    environment: Environment | None
+    device_states: tuple[DeviceState, ...]
+    samples: tuple[MetricSamples, ...]
+    """Raw, in the order measured."""
+    points: Mapping[str, tuple[int, Point]]
+    """By Metric: the Series' id and the Point that this Run gave it; empty for comparisons."""
+    log_tail: str
+    harness_version: str
+    definitions_version: str
+    extra: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class BuildRow:
+    """What one occasion built, or found cached."""
+
+    id: int
+    digest: str
+    subject: str
+    subject_kind: SubjectKind
+    revision: str
+    title: str
+    ordinal: int
+    recipe: str
+    state: BuildState
+    cached: bool
+    seconds: float | None
+    log_path: str | None
+    log_tail: str
+    artifact: str | None
+
+
+@dataclass(frozen=True)
+class OccasionRow:
+    """An occasion, how far it has come, and its Runs by state."""
+
+    id: int
+    occasion: Occasion
+    state: OccasionState
+    opened_at: datetime
+    closed_at: datetime | None
+    runs: Mapping[str, int]
+    """Count by state: queued, claimed, done, failed, void."""
+    missing: int
+    """Of the failed, those that were planned and never measured."""
+    report: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True)
+class JudgedSeries:
+    """A Series with the Verdict that one occasion gave it."""
+
+    info: SeriesInfo
+    verdict: Verdict
+    latest: PointRow | None
+    """Its Point of that occasion (the last, where there are several)."""
+
+
+@dataclass(frozen=True)
+class OccasionSummary:
+    """The final table: what was built, measured and judged, and what is missing."""
+
+    row: OccasionRow
+    builds: tuple[BuildRow, ...]
+    runs: tuple[RunRow, ...]
+    verdicts: tuple[JudgedSeries, ...]
+    findings: tuple[Finding, ...]
+    changes: tuple[ChangeRow, ...]
+    """Changes that were first seen after this occasion."""
+
+    @property
+    def verdict_counts(self) -> dict[Outcome, int]:
+        """How many Series got each answer; those with none are left out."""
+        outcomes = [judged.verdict.outcome for judged in self.verdicts]
+        return {outcome: outcomes.count(outcome) for outcome in Outcome if outcome in outcomes}
+
+    @property
+    def missing(self) -> tuple[RunRow, ...]:
+        """Runs that were planned and never measured."""
+        return tuple(run for run in self.runs if run.failure is FailureKind.MISSING)
+
+
+@dataclass(frozen=True)
+class WorkerRow:
+    """A process that claims work."""
+
+    name: str
+    host: str
+    device_class: str
+    doing: str
+    started_at: datetime
+    seen_at: datetime
+
+
+@dataclass(frozen=True)
+class QueueRow:
+    """Work that waits or is under way, of one device class."""
+
+    device_class: str
+    queued: int
+    claimed: int
+    oldest_queued_at: datetime | None
+
+
+@dataclass(frozen=True)
+class Status:
+    """How the service stands."""
+
+    last_night: OccasionSummary | None
+    """The newest night, reported or not."""
+    open_occasions: tuple[OccasionRow, ...]
+    queue: tuple[QueueRow, ...]
+    builds_queued: int
+    builds_building: int
+    workers: tuple[WorkerRow, ...]
+    outbox_waiting: int
+
+
+@dataclass(frozen=True)
+class RegressionEvent:
+    """One step in a Regression's life."""
+
+    at: datetime
+    actor: str
+    from_state: RegressionState | None
+    to_state: RegressionState
+    reason: str
+
+
+@dataclass(frozen=True)
+class RegressionRow:
+    """A Regression with its members and its life."""
+
+    id: int
+    subject: str
+    state: RegressionState
+    title: str
+    revision: str
+    build: str
+    owner: str
+    occasion: str
+    opened_at: datetime
+    moved_at: datetime
+    duplicate_of: int | None
+    members: tuple[tuple[SeriesInfo, ChangeRow], ...]
+    events: tuple[RegressionEvent, ...]
+
+
+@dataclass(frozen=True)
+class ArmSamples:
+    """One block of a comparison: what it measured."""
+
+    run: RunRow
+    samples: tuple[MetricSamples, ...]
+    hardware_hash: str | None

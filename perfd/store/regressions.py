@@ -1,0 +1,230 @@
+"""Regressions: opened over Changes, moved by people and named rules, every move an event."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Engine, Row, select, update
+from sqlalchemy.dialects.postgresql import insert
+
+from perfd.domain.occasion import Occasion
+from perfd.domain.verdict import OPEN_STATES, RegressionState
+from perfd.errors import PerfdError
+from perfd.store import occasions, reading, tables
+from perfd.store.records import ChangeRow, RegressionEvent, RegressionRow, SeriesInfo
+from perfd.store.writing import clean
+
+G = tables.regression.c
+
+
+@dataclass(frozen=True)
+class Regressions:
+    """Questions about Regressions."""
+
+    engine: Engine
+
+    def open(
+        self,
+        occasion: Occasion,
+        changes: Sequence[int],
+        title: str,
+        *,
+        state: RegressionState = RegressionState.DETECTED,
+        actor: str,
+        reason: str,
+        now: datetime,
+    ) -> int | None:
+        """A Regression over these Changes (by id), with its first event; its id.
+
+        Changes that already belong to a Regression are left there; absent (and nothing written) when none is left. The first Change
+        names the Build that it belongs to.
+        """
+        with self.engine.begin() as connection:
+            left = _unclaimed(connection, changes)
+            if not left:
+                return None
+            first = _first_build(connection, left[0])
+            values = {
+                "subject_id": first.subject_id,
+                "state": state.value,
+                "title": clean(title),
+                "build_id": first.build_id,
+                "occasion_id": occasions.id_of(connection, occasion),
+                "opened_at": now,
+                "moved_at": now,
+            }
+            made = int(connection.execute(insert(tables.regression).values(**values).returning(G.id)).scalar_one())
+            _add_members(connection, made, left)
+            _write_event(connection, made, None, state, actor, reason, now)
+            return made
+
+    def add(self, regression: int, changes: Sequence[int]) -> int:
+        """The Changes belong to the Regression too, unless they belong to another; answers how many are new."""
+        with self.engine.begin() as connection:
+            left = _unclaimed(connection, changes)
+            _add_members(connection, regression, left)
+            return len(left)
+
+    def move(self, regression: int, old: RegressionState, new: RegressionState, actor: str, reason: str, now: datetime) -> bool:
+        """The Regression went from `old` to `new`, with an event; False (and nothing changed) when it was not in `old`."""
+        if new is RegressionState.DUPLICATE:
+            raise PerfdError("a duplicate says of which Regression: use `duplicate`")
+        return self._move(regression, old, {"state": new.value}, new, actor, reason, now)
+
+    def duplicate(self, regression: int, old: RegressionState, of: int, actor: str, reason: str, now: datetime) -> bool:
+        """The Regression repeats another one."""
+        new = RegressionState.DUPLICATE
+        return self._move(regression, old, {"state": new.value, "duplicate_of": of}, new, actor, reason, now)
+
+    def own(self, regression: int, old: RegressionState, owner: str, actor: str, reason: str, now: datetime) -> bool:
+        """Somebody answers the Regression now."""
+        new = RegressionState.OWNED
+        return self._move(regression, old, {"state": new.value, "owner": clean(owner)}, new, actor, reason, now)
+
+    def _move(
+        self,
+        regression: int,
+        old: RegressionState,
+        values: dict[str, Any],
+        new: RegressionState,
+        actor: str,
+        reason: str,
+        now: datetime,
+    ) -> bool:
+        if old is not RegressionState.DUPLICATE:
+            values = values if new is RegressionState.DUPLICATE else values | {"duplicate_of": None}
+        with self.engine.begin() as connection:
+            changed = update(tables.regression).where(G.id == regression, G.state == old.value)
+            if connection.execute(changed.values(**values, moved_at=now)).rowcount == 0:
+                return False
+            _write_event(connection, regression, old, new, actor, reason, now)
+            return True
+
+    def read(self, regression: int) -> RegressionRow | None:
+        """The Regression with its members and events."""
+        found = self._rows(G.id == regression)
+        return found[0] if found else None
+
+    def unanswered(self) -> tuple[RegressionRow, ...]:
+        """Every Regression that someone must answer, oldest first."""
+        return self._rows(G.state.in_(sorted(state.value for state in OPEN_STATES)))
+
+    def every(self, states: Iterable[RegressionState] | None = None) -> tuple[RegressionRow, ...]:
+        """All Regressions (in these states), oldest first."""
+        return self._rows() if states is None else self._rows(G.state.in_([state.value for state in states]))
+
+    def of_series(self, series_id: int) -> tuple[RegressionRow, ...]:
+        """The Regressions that have a Change of this Series."""
+        member, change = tables.regression_member.c, tables.change.c
+        mine = select(member.regression_id).join(tables.change).where(change.series_id == series_id)
+        return self._rows(G.id.in_(mine))
+
+    def _rows(self, *where: ColumnElement[bool]) -> tuple[RegressionRow, ...]:
+        with self.engine.begin() as connection:
+            asked = _select().where(*where).order_by(G.opened_at, G.id)
+            rows = connection.execute(asked).all()
+            members = _members(connection, [row.id for row in rows])
+            events = _events(connection, [row.id for row in rows])
+        return tuple(_as_regression(row, members.get(row.id, ()), events.get(row.id, ())) for row in rows)
+
+
+def _select() -> Any:
+    B = tables.build.c  # noqa: N806  # columns
+    return (
+        select(
+            tables.regression,
+            tables.subject.c.name.label("subject"),
+            B.digest,
+            B.revision,
+            tables.occasion.c.name.label("occasion"),
+        )
+        .join(tables.subject, tables.subject.c.id == G.subject_id)
+        .join(tables.build, B.id == G.build_id)
+        .join(tables.occasion, tables.occasion.c.id == G.occasion_id)
+    )
+
+
+def _as_regression(
+    row: Row[Any], members: tuple[tuple[SeriesInfo, ChangeRow], ...], events: tuple[RegressionEvent, ...]
+) -> RegressionRow:
+    return RegressionRow(
+        id=row.id,
+        subject=row.subject,
+        state=RegressionState(row.state),
+        title=row.title,
+        revision=row.revision,
+        build=row.digest,
+        owner=row.owner,
+        occasion=row.occasion,
+        opened_at=row.opened_at,
+        moved_at=row.moved_at,
+        duplicate_of=row.duplicate_of,
+        members=members,
+        events=events,
+    )
+
+
+def _members(connection: Connection, ids: Sequence[int]) -> dict[int, tuple[tuple[SeriesInfo, ChangeRow], ...]]:
+    changes = reading.changes(connection, tables.regression_member.c.regression_id.in_(ids))
+    wanted = {change.series_id for change in changes}
+    asked = reading.series_select().where(tables.series.c.id.in_(wanted))
+    series = {row.id: reading.as_series(row) for row in connection.execute(asked)}
+    found: dict[int, tuple[tuple[SeriesInfo, ChangeRow], ...]] = {}
+    for change in changes:
+        if change.regression_id is not None:
+            found[change.regression_id] = (*found.get(change.regression_id, ()), (series[change.series_id], change))
+    return found
+
+
+def _events(connection: Connection, ids: Sequence[int]) -> dict[int, tuple[RegressionEvent, ...]]:
+    E = tables.regression_event.c  # noqa: N806  # columns
+    found: dict[int, tuple[RegressionEvent, ...]] = {}
+    for row in connection.execute(select(tables.regression_event).where(E.regression_id.in_(ids)).order_by(E.id)):
+        before = None if row.from_state is None else RegressionState(row.from_state)
+        event = RegressionEvent(row.at, row.actor, before, RegressionState(row.to_state), row.reason)
+        found[row.regression_id] = (*found.get(row.regression_id, ()), event)
+    return found
+
+
+def _unclaimed(connection: Connection, changes: Sequence[int]) -> list[int]:
+    taken = set(
+        connection.execute(
+            select(tables.regression_member.c.change_id).where(tables.regression_member.c.change_id.in_(changes))
+        ).scalars()
+    )
+    return [change for change in changes if change not in taken]
+
+
+def _first_build(connection: Connection, change: int) -> Row[Any]:
+    asked = select(tables.change.c.build_id, tables.series.c.subject_id).join(tables.series).where(tables.change.c.id == change)
+    row = connection.execute(asked).first()
+    if row is None:
+        raise PerfdError(f"there is no Change {change}")
+    return row
+
+
+def _add_members(connection: Connection, regression: int, changes: Sequence[int]) -> None:
+    rows = [{"regression_id": regression, "change_id": change} for change in changes]
+    if rows:
+        connection.execute(insert(tables.regression_member), rows)
+
+
+def _write_event(
+    connection: Connection,
+    regression: int,
+    old: RegressionState | None,
+    new: RegressionState,
+    actor: str,
+    reason: str,
+    now: datetime,
+) -> None:
+    values = {
+        "regression_id": regression,
+        "at": now,
+        "actor": clean(actor),
+        "from_state": None if old is None else old.value,
+        "to_state": new.value,
+        "reason": clean(reason),
+    }
+    connection.execute(insert(tables.regression_event).values(**values))

@@ -1,0 +1,208 @@
+"""Runs: claimed by one worker at a time under a lease, put back when the worker dies, ended when nobody came."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Row, func, or_, select, update
+
+from perfd.domain.build import BuildSpec, BuildState
+from perfd.domain.codec import from_json
+from perfd.domain.model import Model
+from perfd.domain.occasion import Occasion
+from perfd.domain.results import Results
+from perfd.domain.run import Arm, FailureKind, RunState
+from perfd.domain.subject import SubjectKind
+from perfd.domain.suite import Workload, WorkloadClass
+from perfd.store import occasions, results, tables
+from perfd.store.records import ClaimedRun, Reduced, Written
+from perfd.store.writing import clean
+
+R = tables.run.c
+B = tables.build.c
+MOST_ATTEMPTS = 3
+"""A Run whose worker died so often is failed as lost."""
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Questions about Runs."""
+
+    engine: Engine
+
+    def claim(
+        self, device_class: str, worker: str, now: datetime, lease: timedelta, occasion: Occasion | None = None
+    ) -> ClaimedRun | None:
+        """The first queued Run for that device class (of that occasion) whose Build is built is this worker's, if there is one."""
+        with self.engine.begin() as connection:
+            chosen = connection.execute(_claimable(device_class, now, occasion)).scalar()
+            if chosen is None:
+                return None
+            taken = update(tables.run).where(R.id == chosen)
+            connection.execute(
+                taken.values(
+                    state=RunState.CLAIMED.value,
+                    claimed_by=worker,
+                    lease_until=now + lease,
+                    token=R.token + 1,
+                    attempts=R.attempts + 1,
+                    started_at=now,
+                )
+            )
+            return _claimed(connection, chosen)
+
+    def heartbeat(self, claimed: ClaimedRun, lease_until: datetime) -> bool:
+        """The claim lasts until then; False when it is no longer ours: stop measuring."""
+        held = _held(claimed)
+        with self.engine.begin() as connection:
+            return connection.execute(held.values(lease_until=lease_until)).rowcount == 1
+
+    def finish(self, claimed: ClaimedRun, given: Results, points: Mapping[str, Reduced], now: datetime) -> Written:
+        """The results and their Points (by Metric) stand there, all or none of them; see `Written` for what else may be.
+
+        Points are written only where the occasion enters Series, and only for a done Run.
+        """
+        with self.engine.begin() as connection:
+            return results.write(connection, claimed, given, points, now)
+
+    def put_back(self, claimed: ClaimedRun, reason: str, not_before: datetime, now: datetime) -> bool:
+        """The Run is queued again for later, or failed as the harness's fault after too many tries; False when it is not ours."""
+        if claimed.attempts >= MOST_ATTEMPTS:
+            ended = _failed(FailureKind.HARNESS, f"{reason} ({claimed.attempts} tries)", now)
+        else:
+            ended = _queued() | {"reason": clean(reason), "not_before": not_before}
+        with self.engine.begin() as connection:
+            return connection.execute(_held(claimed).values(**ended)).rowcount == 1
+
+    def requeue_lapsed(self, now: datetime, is_dead: Callable[[str], bool]) -> int:
+        """Runs whose worker is gone are queued again (or failed as lost, after too many tries); answers how many.
+
+        A worker is gone when its lease has passed, or when `is_dead` says so of its name (host:pid:starttime).
+        """
+        with self.engine.begin() as connection:
+            asked = select(R.id, R.claimed_by, R.lease_until, R.attempts).where(R.state == RunState.CLAIMED.value)
+            gone = [
+                row
+                for row in connection.execute(asked.with_for_update(skip_locked=True))
+                if row.lease_until < now or is_dead(row.claimed_by)
+            ]
+            for row in gone:
+                lost = _failed(FailureKind.LOST, f"its worker ended {row.attempts} times while it ran", now)
+                values = lost if row.attempts >= MOST_ATTEMPTS else _queued()
+                connection.execute(update(tables.run).where(R.id == row.id).values(**values))
+            return len(gone)
+
+    def close_missing(self, occasion: Occasion, reason: str, now: datetime) -> int:
+        """Runs of the occasion that nobody claimed are failed as missing; answers how many. Claimed ones are left to their workers."""
+        with self.engine.begin() as connection:
+            owed = update(tables.run).where(
+                R.occasion_id == occasions.id_of(connection, occasion), R.state == RunState.QUEUED.value
+            )
+            return connection.execute(owed.values(**_failed(FailureKind.MISSING, reason, now))).rowcount
+
+    def counts(self, occasion: Occasion) -> dict[RunState, int]:
+        """How many Runs of the occasion are in each state; all five states are there."""
+        with self.engine.begin() as connection:
+            asked = select(R.state, func.count()).where(R.occasion_id == occasions.id_of(connection, occasion)).group_by(R.state)
+            found = {RunState(state): count for state, count in connection.execute(asked)}
+        return {state: found.get(state, 0) for state in RunState}
+
+    def unfinished(self, occasion: Occasion) -> int:
+        """How many Runs of the occasion are queued or claimed."""
+        found = self.counts(occasion)
+        return found[RunState.QUEUED] + found[RunState.CLAIMED]
+
+
+def _claimable(device_class: str, now: datetime, occasion: Occasion | None):  # type: ignore[no-untyped-def]  # noqa: ANN202
+    asked = (
+        select(R.id)
+        .join(tables.build)
+        .where(
+            R.state == RunState.QUEUED.value,
+            R.device_class == device_class,
+            B.state == BuildState.BUILT.value,
+            or_(R.not_before.is_(None), R.not_before <= now),
+        )
+        .order_by(R.queued_at, R.id)
+        .limit(1)
+        .with_for_update(of=tables.run, skip_locked=True)
+    )
+    if occasion is None:
+        return asked
+    return asked.where(
+        R.occasion_id == select(tables.occasion.c.id).where(tables.occasion.c.name == occasion.name).scalar_subquery()
+    )
+
+
+def _held(claimed: ClaimedRun):  # type: ignore[no-untyped-def]  # noqa: ANN202
+    return update(tables.run).where(R.id == claimed.id, R.token == claimed.token, R.state == RunState.CLAIMED.value)
+
+
+def _queued() -> dict[str, Any]:
+    return {"state": RunState.QUEUED.value, "claimed_by": None, "lease_until": None, "started_at": None}
+
+
+def _failed(kind: FailureKind, reason: str, now: datetime) -> dict[str, Any]:
+    return {
+        "state": RunState.FAILED.value,
+        "failure": kind.value,
+        "reason": clean(reason),
+        "claimed_by": None,
+        "lease_until": None,
+        "finished_at": now,
+    }
+
+
+def _claimed(connection: Connection, run_id: int) -> ClaimedRun:
+    asked = (
+        select(tables.run, B.spec, B.artifact_path, tables.subject.c.kind.label("subject_kind"))
+        .join(tables.build, B.id == R.build_id)
+        .join(tables.subject)
+        .where(R.id == run_id)
+    )
+    row = connection.execute(asked).one()
+    return ClaimedRun(
+        id=row.id,
+        key=row.key,
+        token=row.token,
+        spec=from_json(BuildSpec, row.spec),
+        kind=SubjectKind(row.subject_kind),
+        artifact=Path(row.artifact_path),
+        workload=read_workload(connection, row.workload_id),
+        model=None if row.model_id is None else _read_model(connection, row.model_id),
+        device_class=row.device_class,
+        occasion=_read_occasion(connection, row),
+        arm=Arm(row.arm),
+        block=row.block,
+        attempts=row.attempts,
+    )
+
+
+def _read_occasion(connection: Connection, run: Row[Any]) -> Occasion:
+    O = tables.occasion.c  # noqa: N806, E741  # columns
+    return occasions.as_occasion(connection.execute(select(O.kind, O.nominal_at, O.label).where(O.id == run.occasion_id)).one())
+
+
+def _read_model(connection: Connection, model_id: int) -> Model:
+    M = tables.model.c  # noqa: N806  # columns
+    row = connection.execute(select(tables.model).where(M.id == model_id)).one()
+    return Model(row.name, row.package, row.version, row.file, row.sha256, row.quantisation, row.licence, row.parallelism)
+
+
+def read_workload(connection: Connection, workload_id: int) -> Workload:
+    """The Workload as it was planned."""
+    W, suite = tables.workload.c, tables.suite.c  # noqa: N806  # columns
+    asked = select(tables.workload, suite.name.label("suite_name")).join(tables.suite).where(W.id == workload_id)
+    row = connection.execute(asked).one()._mapping  # noqa: SLF001  # SQLAlchemy's public name for it
+    return Workload(
+        suite=row["suite_name"],
+        name=row["name"],
+        workload_class=WorkloadClass(row["class"]),
+        parameters=row["parameters"],
+        seed=row["seed"],
+        data_hash=row["data_hash"],
+        time_limit_s=row["time_limit_s"],
+        question=row["question"],
+    )

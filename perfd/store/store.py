@@ -1,0 +1,140 @@
+"""The Store: every question that the stages, the site and the reports may ask of the database, in domain words."""
+
+from collections.abc import Container, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from sqlalchemy import Engine, create_engine
+
+from perfd.config import Config
+from perfd.domain.occasion import Occasion
+from perfd.domain.plan import Plan
+from perfd.store import migrate, plans
+from perfd.store.builds import Builds
+from perfd.store.embedded import EmbeddedPostgres
+from perfd.store.judgements import Judgements
+from perfd.store.locks import session_lock
+from perfd.store.occasions import Occasions
+from perfd.store.outbox import Outbox
+from perfd.store.pages import Pages
+from perfd.store.regressions import Regressions
+from perfd.store.runs import Runs
+from perfd.store.subjects import Subjects
+from perfd.store.workers import Workers
+
+
+@dataclass(frozen=True)
+class Store:
+    """The questions by what they are about. Every call is one transaction of its own; none stays open in between."""
+
+    engine: Engine
+
+    @property
+    def occasions(self) -> Occasions:
+        """Nights, Checkpoints, comparisons, and findings about them."""
+        return Occasions(self.engine)
+
+    @property
+    def subjects(self) -> Subjects:
+        """Engines, Kernels and their Revisions."""
+        return Subjects(self.engine)
+
+    @property
+    def builds(self) -> Builds:
+        """Builds to be made, and what became of them."""
+        return Builds(self.engine)
+
+    @property
+    def runs(self) -> Runs:
+        """Runs to be measured, and what became of them."""
+        return Runs(self.engine)
+
+    @property
+    def judgements(self) -> Judgements:
+        """Histories of Series; Verdicts and Changes."""
+        return Judgements(self.engine)
+
+    @property
+    def regressions(self) -> Regressions:
+        """What someone must answer."""
+        return Regressions(self.engine)
+
+    @property
+    def pages(self) -> Pages:
+        """What pages and reports show."""
+        return Pages(self.engine)
+
+    @property
+    def workers(self) -> Workers:
+        """Who is alive."""
+        return Workers(self.engine)
+
+    @property
+    def outbox(self) -> Outbox:
+        """Messages on their way out."""
+        return Outbox(self.engine)
+
+    def plan(self, occasion: Occasion, plan: Plan, now: datetime, gone: Container[str] = frozenset()) -> bool:
+        """The watched occasion is planned, and all it owes stands there; False (and nothing changed) unless it was watched.
+
+        A Build that is built stays so, unless its digest is in `gone` (its artifact is no longer on disk); that one, and one that
+        failed earlier, is queued again.
+        """
+        with self.engine.begin() as connection:
+            return plans.write_plan(connection, occasion, plan, gone, now)
+
+    def add_to_plan(self, occasion: Occasion, plan: Plan, now: datetime, gone: Container[str] = frozenset()) -> int:
+        """What `plan` owes stands there beside what was planned before (more blocks of a comparison); the number of new Runs."""
+        with self.engine.begin() as connection:
+            return plans.add_runs(connection, occasion, plan, gone, now)
+
+    @contextmanager
+    def device_lock(self, host: str, name: str) -> Iterator[bool]:
+        """Whether this process may measure on the device while the block runs; let go when it dies."""
+        with session_lock(self.engine, f"device:{host}:{name}") as got:
+            yield got
+
+    @contextmanager
+    def clock_lock(self) -> Iterator[bool]:
+        """Whether this process is the one clock while the block runs."""
+        with session_lock(self.engine, "clock") as got:
+            yield got
+
+
+@contextmanager
+def open_store(config: Config) -> Iterator[Store]:
+    """The store that the configuration names: an outside Postgres, or the embedded one, started when nobody runs it yet.
+
+    The embedded database is brought to this perfd's schema; an outside one must be there already (`perfd db upgrade`).
+    """
+    with ExitStack() as stack:
+        url = stack.enter_context(open_database(config.state, config.database_url))
+        if config.database_url is None:
+            migrate.upgrade(url)
+        migrate.check(url)
+        engine = make_engine(url)
+        stack.callback(engine.dispose)
+        yield Store(engine)
+
+
+@contextmanager
+def open_database(state: Path, database_url: str | None) -> Iterator[str]:
+    """The URL of a running database; with none given, of the embedded one in the state folder."""
+    if database_url is not None:
+        yield with_driver(database_url)
+        return
+    with EmbeddedPostgres(state) as server:
+        yield server.url
+
+
+def with_driver(url: str) -> str:
+    """The URL as SQLAlchemy must be given it: people write postgres:// or postgresql://, as psql does."""
+    scheme, mark, rest = url.partition("://")
+    return f"postgresql+psycopg://{rest}" if mark and scheme in {"postgres", "postgresql"} else url
+
+
+def make_engine(url: str) -> Engine:
+    """An engine whose connections survive a restart of the server."""
+    return create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": 10, "application_name": "perfd"})

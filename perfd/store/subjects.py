@@ -1,0 +1,80 @@
+"""Subjects and their Revisions."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, Engine, select, update
+from sqlalchemy.dialects.postgresql import insert
+
+from perfd.domain.subject import Revision, SubjectKind
+from perfd.store import tables
+from perfd.store.writing import clean, ensure
+
+R = tables.revision.c
+S = tables.subject.c
+
+
+@dataclass(frozen=True)
+class Subjects:
+    """Questions about subjects and Revisions."""
+
+    engine: Engine
+
+    def record(self, subject: str, kind: SubjectKind, branch: str, revisions: Iterable[Revision]) -> int:
+        """The Revisions are there; answers how many are new. An ordinal that moved (history was rewritten) moves its Points too."""
+        with self.engine.begin() as connection:
+            subject_id = ensure_subject(connection, subject, kind)
+            known = set(connection.execute(select(R.name).where(R.subject_id == subject_id, R.branch == branch)).scalars())
+            given = list(revisions)
+            for revision in given:
+                write_revision(connection, subject_id, branch, revision)
+            return len({revision.name for revision in given} - known)
+
+    def revisions(self, subject: str, branch: str) -> tuple[Revision, ...]:
+        """Every known Revision on the branch, oldest first."""
+        asked = _revisions(subject, branch).order_by(R.ordinal, R.id)
+        with self.engine.begin() as connection:
+            return tuple(Revision(*row) for row in connection.execute(asked))
+
+    def latest(self, subject: str, branch: str) -> Revision | None:
+        """The newest known Revision on the branch."""
+        asked = _revisions(subject, branch).order_by(R.ordinal.desc(), R.id.desc()).limit(1)
+        with self.engine.begin() as connection:
+            row = connection.execute(asked).first()
+        return None if row is None else Revision(*row)
+
+    def names(self) -> dict[str, SubjectKind]:
+        """Every subject that was ever seen, with its kind."""
+        with self.engine.begin() as connection:
+            return {row.name: SubjectKind(row.kind) for row in connection.execute(select(S.name, S.kind).order_by(S.name))}
+
+
+def _revisions(subject: str, branch: str):  # type: ignore[no-untyped-def]  # noqa: ANN202
+    columns = (R.name, R.ordinal, R.committed_at, R.title, R.parent)
+    return select(*columns).join(tables.subject).where(S.name == subject, R.branch == branch)
+
+
+def ensure_subject(connection: Connection, name: str, kind: SubjectKind) -> int:
+    """The subject's id."""
+    return ensure(connection, tables.subject, {"name": name}, {"kind": kind.value})
+
+
+def write_revision(connection: Connection, subject_id: int, branch: str, revision: Revision) -> int:
+    """The Revision is there as given; its id."""
+    values = {
+        "ordinal": revision.ordinal,
+        "committed_at": revision.committed_at,
+        "title": clean(revision.title),
+        "parent": revision.parent,
+    }
+    key = {"subject_id": subject_id, "branch": branch, "name": revision.name}
+    same = [R[name].is_not_distinct_from(value) for name, value in (key | values).items()]
+    found = connection.execute(select(R.id).where(*same)).scalar()
+    if found is not None:
+        return int(found)
+    written = insert(tables.revision).values(**key, **values)
+    written = written.on_conflict_do_update(index_elements=["subject_id", "branch", "name"], set_=values)
+    revision_id = int(connection.execute(written.returning(R.id)).scalar_one())
+    moved = update(tables.point).where(tables.point.c.revision_id == revision_id)
+    connection.execute(moved.values(ordinal=revision.ordinal))
+    return revision_id

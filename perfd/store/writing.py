@@ -1,0 +1,39 @@
+"""Small ways of writing that every question shares: upserts by natural key, and text that Postgres can hold."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Table, select
+from sqlalchemy.dialects.postgresql import insert
+
+
+def ensure(connection: Connection, table: Table, key: Mapping[str, Any], rest: Mapping[str, Any] | None = None) -> int:
+    """The id of the row with this natural key, written with `rest` if it was not there; an existing row is left as it is."""
+    where = [table.c[name] == value for name, value in key.items()]
+    found = connection.execute(select(table.c.id).where(*where)).scalar()
+    if found is not None:
+        return int(found)
+    added = insert(table).values(**key, **(rest or {})).on_conflict_do_nothing().returning(table.c.id)
+    made = connection.execute(added).scalar()
+    if made is None:  # another writer was faster, and its row is visible now
+        made = connection.execute(select(table.c.id).where(*where)).scalar_one()
+    return int(made)
+
+
+def add_missing(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> int:
+    """Every row whose natural key was not there yet is there; answers how many were added."""
+    if not rows:
+        return 0
+    return connection.execute(insert(table).on_conflict_do_nothing(), list(rows)).rowcount
+
+
+def clean(value: Any) -> Any:
+    """The same text or JSON without what Postgres refuses: NUL and lone surrogates, which engines do print."""
+    if isinstance(value, str):
+        shown = value.replace("\x00", "\N{SYMBOL FOR NULL}")
+        return shown.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, Mapping):
+        return {clean(str(key)): clean(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [clean(item) for item in value]
+    return value
