@@ -40,13 +40,21 @@ def descendants(root: int) -> list[int]:
 
 
 def _parents() -> list[tuple[int, int]]:
-    pairs = []
-    for entry in os.listdir("/proc"):  # noqa: PTH208 - names alone, a thousand times an hour
-        if entry.isdigit():
-            fields = stat_fields(int(entry))
-            if fields and fields[0] != "Z":
-                pairs.append((int(entry), int(fields[1])))
-    return pairs
+    stats = ((pid, stat_fields(pid)) for pid in all_pids())
+    return [(pid, int(fields[1])) for pid, fields in stats if fields and fields[0] != "Z"]
+
+
+def all_pids() -> list[int]:
+    """Every process of this machine that we may see."""
+    return [int(entry) for entry in os.listdir("/proc") if entry.isdigit()]  # noqa: PTH208 - names alone are wanted
+
+
+def name(pid: int) -> str:
+    """The program's name as the kernel keeps it; "?" when it is gone."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return "?"
 
 
 def stat_fields(pid: int) -> list[str]:
