@@ -1,7 +1,19 @@
 """Builders: from a source and a Revision to a Build that can be launched or measured, named by what it is made of."""
 
-from perfd.builders.build import build, describe, kernel_source, revisions
+from perfd.builders.build import build, describe, is_whole, kernel_source, revisions
 from perfd.builders.checkout import check_out, merge_base
+from perfd.builders.weights import fetch_weights
 from perfd.builders.words import Progress, quiet
 
-__all__ = ["Progress", "build", "check_out", "describe", "kernel_source", "merge_base", "quiet", "revisions"]
+__all__ = [
+    "Progress",
+    "build",
+    "check_out",
+    "describe",
+    "fetch_weights",
+    "is_whole",
+    "kernel_source",
+    "merge_base",
+    "quiet",
+    "revisions",
+]

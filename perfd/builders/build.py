@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from time import monotonic
 
-from perfd.builders import artifact, checkout, folder
+from perfd.builders import artifact, checkout, folder, index
 from perfd.builders.kernel import KernelSnapshot
+from perfd.builders.llamacpp_source import LlamaCppSource
 from perfd.builders.process import Workshop, os_sentence
 from perfd.builders.recipe import Ingredients, Recipe, recipe_hash
+from perfd.builders.released import Released
 from perfd.builders.script import Script
 from perfd.builders.words import Progress, quiet
 from perfd.domain.build import BuildOutcome, BuildSpec
@@ -15,7 +17,7 @@ from perfd.domain.subject import Kernel, Revision, Source, SourceKind
 from perfd.errors import BadInputError, PerfdError
 
 TIME_LIMIT_S = 3600.0
-RECIPES: Mapping[str, Recipe] = {recipe.name: recipe for recipe in (Script(), KernelSnapshot())}
+RECIPES: Mapping[str, Recipe] = {recipe.name: recipe for recipe in (Released(), LlamaCppSource(), Script(), KernelSnapshot())}
 
 
 def revisions(source: Source, state: Path, progress: Progress = quiet) -> tuple[Revision, ...]:
@@ -25,6 +27,8 @@ def revisions(source: Source, state: Path, progress: Progress = quiet) -> tuple[
     """
     if source.kind is SourceKind.GIT:
         return checkout.revisions(source, state, progress)
+    if source.kind is SourceKind.INDEX:
+        return index.revisions(source, state, progress)
     return folder.revisions(source, state)
 
 
@@ -72,6 +76,11 @@ def build(
         return found or _make(spec, chosen, ingredients, progress, time_limit_s)
     except OSError as error:
         raise PerfdError(f"{spec.subject} cannot be built: {os_sentence(error)}", permanent=False) from error
+
+
+def is_whole(spec: BuildSpec, state: Path) -> bool:
+    """Whether the Build is there and nothing of it is missing."""
+    return artifact.find(spec, state) is not None
 
 
 def _make(spec: BuildSpec, recipe: Recipe, ingredients: Ingredients, progress: Progress, time_limit_s: float) -> BuildOutcome:

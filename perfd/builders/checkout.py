@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from perfd.builders.locks import held
-from perfd.builders.process import AskError, ask
+from perfd.builders.process import AskError, ask, git_environment
 from perfd.builders.words import Progress, quiet
 from perfd.domain.subject import Revision, Source
 from perfd.errors import BadInputError, PerfdError
@@ -76,7 +76,7 @@ def _update(mirror: Path, source: Source, progress: Progress) -> None:
         raise BadInputError(f"{source.location} has no branch {source.branch} (any more); it has {known}: change source.branch")
     if not (mirror / "HEAD").exists():
         progress(f"cloning {source.location}")
-        ask(["git", "init", "--quiet", "--bare", mirror], secrets=True)
+        _init(mirror)
     before = _tip(mirror, source.branch)
     if before == heads[source.branch]:
         return
@@ -105,7 +105,7 @@ def _need(mirror: Path, source: Source, commit: str) -> None:
         if (mirror / "HEAD").exists() and _has(mirror, commit):
             return
         if not (mirror / "HEAD").exists():
-            ask(["git", "init", "--quiet", "--bare", mirror], secrets=True)
+            _init(mirror)
         try:
             _fetch(mirror, _location(source), f"+{commit}:refs/perfd/kept/{commit}", source)
         except PerfdError as error:
@@ -129,7 +129,7 @@ def _tip(mirror: Path, branch: str) -> str | None:
 
 def _heads(source: Source, location: str) -> dict[str, str]:
     try:
-        said = ask(["git", "ls-remote", "--heads", "--", location], time_limit_s=120, secrets=True)
+        said = ask(["git", "ls-remote", "--heads", "--", location], environment=git_environment())
     except AskError as error:
         raise _explained(source, error) from None
     pairs = (line.split("\t") for line in said.splitlines())
@@ -139,7 +139,7 @@ def _heads(source: Source, location: str) -> dict[str, str]:
 def _fetch(mirror: Path, location: str, refspec: str, source: Source) -> None:
     command = ["git", f"--git-dir={mirror}", "fetch", "--quiet", "--no-tags", "--update-shallow", "--", location, refspec]
     try:
-        ask(command, time_limit_s=FETCH_LIMIT_S, secrets=True)
+        ask(command, environment=git_environment(), time_limit_s=FETCH_LIMIT_S)
     except AskError as error:
         raise _explained(source, error) from None
 
@@ -153,8 +153,12 @@ def _explained(source: Source, error: AskError) -> PerfdError:
 
 
 def _git(mirror: Path, *words: str, index: Path | None = None, cwd: Path | None = None) -> str:
-    with_index = ["env", f"GIT_INDEX_FILE={index.absolute()}"] if index else []
-    return ask([*with_index, "git", f"--git-dir={mirror}", *words], cwd, time_limit_s=FETCH_LIMIT_S, secrets=True)
+    environment = git_environment() | ({"GIT_INDEX_FILE": str(index.absolute())} if index else {})
+    return ask(["git", f"--git-dir={mirror}", *words], cwd, environment, time_limit_s=FETCH_LIMIT_S)
+
+
+def _init(mirror: Path) -> None:
+    ask(["git", "init", "--quiet", "--bare", mirror], environment=git_environment())
 
 
 def _tracked(branch: str) -> str:

@@ -18,6 +18,8 @@ from perfd.errors import PerfdError
 TAIL_LINES = 60
 TAIL_BYTES = 16_384
 _SECRET = re.compile(r"^PERFD_|(?:^|_)(?:TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|PRIVATE_KEY|API_?KEY|ACCESS_KEY)(?:_|$)")
+_GIT_PLACE = {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"}
+"""Set while a git hook runs; every git below would look at the wrong repository."""
 _REMEDY = {
     "git": "install git",
     "cmake": "install CMake, or put the wheel `cmake` beside perfd",
@@ -56,14 +58,16 @@ class Workshop:
             out.write(sentence.rstrip() + "\n")
 
 
-def ask(command: Sequence[str | Path], cwd: Path | None = None, *, time_limit_s: float = 120.0, secrets: bool = False) -> str:
-    """What the command prints. Raises BuildError with the last thing it said on stderr.
-
-    With `secrets` the environment stays as it is but for perfd's own variables: git and pip may need credentials to fetch.
-    """
+def ask(
+    command: Sequence[str | Path],
+    cwd: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    *,
+    time_limit_s: float = 120.0,
+) -> str:
+    """What the command prints. Raises AskError where it fails; the environment is a clean one unless another is given."""
     words = [str(word) for word in command]
-    environment = fetching_environment() if secrets else clean_environment()
-    with _started(words, cwd, environment, subprocess.PIPE, subprocess.PIPE) as process:
+    with _started(words, cwd, environment or clean_environment(), subprocess.PIPE, subprocess.PIPE) as process:
         try:
             out, err = process.communicate(timeout=time_limit_s)
         except subprocess.TimeoutExpired:
@@ -91,14 +95,14 @@ def clean_environment() -> dict[str, str]:
 
     A Build runs code that others wrote: it gets nothing that it could send away.
     """
-    return {name: value for name, value in os.environ.items() if not _SECRET.search(name)}
+    return {name: value for name, value in os.environ.items() if not _SECRET.search(name) and name not in _GIT_PLACE}
 
 
-def fetching_environment() -> dict[str, str]:
-    """The environment for git and pip while they fetch: credentials stay, perfd's own variables go, nothing asks a person."""
-    mine = {name: value for name, value in os.environ.items() if not name.startswith("PERFD_")}
+def git_environment() -> dict[str, str]:
+    """The environment for git: its credentials stay, perfd's own variables go, nothing asks a person."""
+    mine = {name: value for name, value in os.environ.items() if not name.startswith("PERFD_") and name not in _GIT_PLACE}
     mine.setdefault("GIT_SSH_COMMAND", "ssh -oBatchMode=yes -oConnectTimeout=20")
-    return mine | {"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "true", "SSH_ASKPASS": "true", "LC_ALL": "C", "PIP_NO_INPUT": "1"}
+    return mine | {"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "true", "SSH_ASKPASS": "true", "LC_ALL": "C"}
 
 
 def tail(log: Path) -> str:

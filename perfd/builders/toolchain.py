@@ -8,6 +8,7 @@ from importlib import metadata
 
 from perfd.builders.process import BuildError, ask
 
+COMPILERS = {"cc", "c++"}
 _VERSION = re.compile(r"\d+(?:\.\d+)+\S*")
 
 
@@ -44,7 +45,8 @@ def _command(*words: str) -> Callable[[], str]:
         except BuildError:
             return "absent"
         found = _VERSION.search(first)
-        return found.group() if found else first.strip()
+        # A compiler's whole line: distributions patch it, and say so there only.
+        return first.strip() if words[0] in COMPILERS or found is None else found.group()
 
     return version
 
