@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from perfd import HARNESS_VERSION
-from perfd.bench import accuracy, machine
+from perfd.bench import accuracy, machine, serving
 from perfd.bench.engine import EngineError, Server, launched
 from perfd.bench.keeper import keep
 from perfd.bench.measured import Measured, metric_samples
@@ -61,6 +61,8 @@ def measure(job: Job) -> Results:
     environment = machine.environment(job.device, job.software, job.threads)
     watcher = Watcher(job.device)
     try:
+        if job.workload.workload_class is WorkloadClass.KERNEL:
+            return kernels.measure(job)
         outcome: Measured | Finding = _measure_engine(job, watcher)
     except EngineError as error:
         outcome = Finding(RunState.FAILED, error.failure, error.sentence)
@@ -89,8 +91,6 @@ def _measure_engine(job: Job, watcher: Watcher) -> Measured:
 def _measure_workload(job: Job, server: Server) -> Measured:
     if job.workload.workload_class is WorkloadClass.ACCURACY:
         return accuracy.measure(job, server)
-    from perfd.bench import serving  # noqa: PLC0415
-
     return serving.measure(job, server)
 
 

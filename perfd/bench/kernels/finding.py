@@ -18,9 +18,15 @@ class Finding:
     """Metric → values, in the order they were measured."""
     extra: Mapping[str, Json] = field(default_factory=dict)
     device_states: tuple[DeviceState, ...] = ()
+    software: Mapping[str, str] = field(default_factory=dict)
+    """Versions that torch, triton and the Build do not tell: the GPU's driver."""
     clock_policy: str = "none"
+    """"none" where no clock matters."""
     failure: FailureKind | None = None
     reason: str = ""
+    """Why it failed; "" otherwise."""
+    why_void: str = ""
+    """Why the Samples must not be believed (a throttled GPU); "" when they may be."""
 
 
 class KernelError(Exception):

@@ -5,6 +5,7 @@ Counts are compared, never hashes: of two compilations from nothing the counts a
 
 import re
 import subprocess
+import tempfile
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -47,15 +48,14 @@ class Counts:
 def measure(job: Job) -> Finding:
     """Each kernel of the op, compiled for the Workload's architecture and counted."""
     arch = str(job.workload.parameters["arch"])
-    hardware = {"target": arch}
-    try:
-        loaded = op.load(job.artifact, str(job.workload.parameters["op"]))
-        counts = [count(one, arch, _empty(job.work / one.name)) for one in loaded.compiled]
-    except KernelError as error:
-        return Finding(hardware, failure=error.failure, reason=error.sentence)
-    except (CompilationError, PTXASError, OutOfResources) as error:
-        return Finding(hardware, failure=FailureKind.BUILD, reason=f"does not compile for {arch}: {error}")
-    return Finding(hardware, samples(counts), {"kernels": [asdict(one) for one in counts]})
+    loaded = op.load(job.artifact, str(job.workload.parameters["op"]))
+    counts = [count(one, arch, Path(tempfile.mkdtemp(prefix=f"{one.name}-", dir=job.work))) for one in loaded.compiled]
+    return Finding(hardware(job), samples(counts), {"kernels": [asdict(one) for one in counts]})
+
+
+def hardware(job: Job) -> dict[str, str]:
+    """The architecture compiled for; the machine that compiles makes no difference to a count."""
+    return {"target": str(job.workload.parameters["arch"])}
 
 
 def samples(counts: list[Counts]) -> dict[str, tuple[float, ...]]:
@@ -69,13 +69,11 @@ def samples(counts: list[Counts]) -> dict[str, tuple[float, ...]]:
     }
 
 
-def _empty(folder: Path) -> Path:
-    folder.mkdir()
-    return folder
-
-
 def count(compiled: Compiled, arch: str, cache: Path) -> Counts:
-    """Compile for `arch` ("sm_90") with `cache`, an empty folder, as Triton's cache, and count what came out."""
+    """Compile for `arch` ("sm_90") with `cache`, an empty folder, as Triton's cache, and count what came out.
+
+    Raises KernelError when it does not compile.
+    """
     cubin = cache / "kernel.cubin"
     started = time.perf_counter()
     made = compile_for(compiled, arch, cache)
@@ -112,7 +110,10 @@ def compile_for(compiled: Compiled, arch: str, cache: Path) -> CompiledKernel:
     options = {"enable_fp_fusion": True, **compiled.options}
     with triton.knobs.cache.scope():
         triton.knobs.cache.dir = str(cache)
-        return triton.compile(source, target=GPUTarget("cuda", int(arch.removeprefix("sm_")), 32), options=options)
+        try:
+            return triton.compile(source, target=GPUTarget("cuda", int(arch.removeprefix("sm_")), 32), options=options)
+        except (CompilationError, PTXASError, OutOfResources) as error:
+            raise KernelError(FailureKind.BUILD, f"{compiled.name} does not compile for {arch}: {error}") from error
 
 
 def executed(disassembly: str) -> list[str]:

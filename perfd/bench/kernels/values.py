@@ -52,35 +52,43 @@ def cases(dtype: str, shapes: Mapping[str, Mapping[str, int]]) -> Iterator[Case]
 def measure(job: Job) -> Finding:
     """One Sample a case; the first case beyond its tolerance fails the Run."""
     parameters = job.workload.parameters
-    hardware = {"target": "triton interpreter"}
-    errors: dict[str, float] = {}
-    try:
-        op = ops.load(job.artifact, str(parameters["op"]))
-        for case in cases(str(parameters["dtype"]), parameters["shapes"]):
-            errors[case.name] = within_tolerance(op, case, job.workload.seed)
-    except KernelError as error:
-        return Finding(hardware, failure=error.failure, reason=error.sentence)
-    return Finding(hardware, {"kernel_error": tuple(errors.values())}, {"cases": list(errors)})
+    op = ops.load(job.artifact, str(parameters["op"]))
+    tried = tuple(cases(str(parameters["dtype"]), parameters["shapes"]))
+    errors = tuple(within_tolerance(op, case, job.workload.seed) for case in tried)
+    return Finding(hardware(job), {"kernel_error": errors}, {"cases": [case.name for case in tried]})
 
 
-def within_tolerance(op: Op, case: Case, seed: int) -> float:
+def hardware(job: Job) -> dict[str, str]:
+    """The interpreter, for every machine's says the same of a dtype."""
+    return {"target": f"triton interpreter, {job.workload.parameters['dtype']}"}
+
+
+def within_tolerance(op: Op, case: Case, seed: int, device: str = "cpu") -> float:
     """The case's error; raises KernelError when it is larger than its dtype's tolerance."""
-    found, allowed = check(op, case, seed), TOLERANCE[case.dtype]
-    if found <= allowed:
+    return refuse_beyond_tolerance(op.name, case.name, case.dtype, check(op, case, seed, device))
+
+
+def refuse_beyond_tolerance(op: str, case: str, dtype: str, found: float) -> float:
+    """The error itself; raises KernelError when it is larger than the tolerance of `dtype`, or no number."""
+    if found <= TOLERANCE[dtype]:
         return found
-    sentence = f"{op.name} is wrong on {case.name}: its error is {found:.2g}, and at most {allowed:.2g} is allowed"
+    sentence = f"{op} is wrong on {case}: its error is {found:.2g}, and at most {TOLERANCE[dtype]:.2g} is allowed"
     raise KernelError(FailureKind.NONSENSE, sentence)
 
 
 def check(op: Op, case: Case, seed: int, device: str = "cpu") -> float:
-    """The error of one case, the largest over all outputs; infinite for a wrong shape or dtype, or a value that is not finite."""
+    """The error of one case, the largest over all outputs."""
     inputs = case.inputs(op, seed, device)
-    expected = _as_tuple(op.reference(*inputs))
-    actual = _as_tuple(_run(op, inputs))
-    if len(actual) != len(expected):
+    expected = op.reference(*inputs)
+    return compare(_run(op, inputs), expected, getattr(torch, case.dtype))
+
+
+def compare(outputs: Any, expected: Any, dtype: torch.dtype) -> float:
+    """The largest error over all outputs; infinite for one too many or too few."""
+    actual, wanted = as_tuple(outputs), as_tuple(expected)
+    if len(actual) != len(wanted):
         return math.inf
-    dtype = getattr(torch, case.dtype)
-    return max(error(one, wanted, dtype) for one, wanted in zip(actual, expected, strict=True))
+    return max(error(one, reference, dtype) for one, reference in zip(actual, wanted, strict=True))
 
 
 def _run(op: Op, inputs: tuple[Any, ...]) -> Any:
@@ -91,7 +99,7 @@ def _run(op: Op, inputs: tuple[Any, ...]) -> Any:
 
 
 def error(actual: torch.Tensor, expected: torch.Tensor, dtype: torch.dtype) -> float:
-    """RMS of the difference over the RMS of `expected` (float64)."""
+    """RMS of the difference over the RMS of `expected` (float64); infinite for a wrong shape or dtype, or a value not finite."""
     if type(actual) is not torch.Tensor or actual.shape != expected.shape or actual.dtype != dtype:
         return math.inf
     difference = _rms(actual.double() - expected)
@@ -107,5 +115,6 @@ def _rms(values: torch.Tensor) -> float:
     return math.sqrt(float(values.square().mean())) if values.numel() else 0.0
 
 
-def _as_tuple(outputs: Any) -> tuple[Any, ...]:
+def as_tuple(outputs: Any) -> tuple[Any, ...]:
+    """A single output as a tuple of one."""
     return outputs if isinstance(outputs, tuple) else (outputs,)

@@ -4,12 +4,11 @@ Only the standard library is needed here, so that a stage can plan kernels on a 
 """
 
 import importlib.util
-import shutil
-import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from perfd.bench import gpu as gpus
 from perfd.domain.suite import Workload, WorkloadClass
 from perfd.errors import BadInputError
 
@@ -23,7 +22,9 @@ INTERPRETED = "triton interpreter"
 SHAPES = Path("suites/kernels/shapes.py")
 
 
-def kernel_workloads(op: str, shapes: Path = SHAPES, *, gpu: str | None = None) -> tuple[Workload, ...]:
+def kernel_workloads(
+    op: str, shapes: Path = SHAPES, *, gpu: str | None = None, dtypes: tuple[str, ...] = DTYPES
+) -> tuple[Workload, ...]:
     """All Workloads of `op`: static and values anywhere, timing only where `gpu` names one (see `gpu_class`).
 
     An op that `shapes` does not know is compiled and nothing else.
@@ -32,7 +33,7 @@ def kernel_workloads(op: str, shapes: Path = SHAPES, *, gpu: str | None = None) 
     checked, timed = sizes["CHECKED"].get(op), sizes["TIMED"].get(op)
     made = list(_static(op))
     if checked is not None:
-        made.extend(_values(op, checked))
+        made.extend(_values(op, checked, dtypes))
     if timed is not None and gpu is not None:
         made.extend(_timing(op, timed))
     return tuple(made)
@@ -51,13 +52,9 @@ def device_class(workload: Workload, gpu: str | None = None) -> str:
 
 
 def gpu_class() -> str | None:
-    """The model of this machine's first NVIDIA GPU, or None where there is none."""
-    if shutil.which("nvidia-smi") is None:
-        return None
-    command = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
-    models = done.stdout.splitlines()
-    return models[0].strip() if done.returncode == 0 and models else None
+    """The device class of this machine's first GPU, or None where there is none."""
+    cards = gpus.cards()
+    return gpus.device_class(cards[0]) if cards else None
 
 
 def _static(op: str) -> Iterator[Workload]:
@@ -69,8 +66,8 @@ def _static(op: str) -> Iterator[Workload]:
         )
 
 
-def _values(op: str, shapes: Mapping[str, Any]) -> Iterator[Workload]:
-    for dtype in DTYPES:
+def _values(op: str, shapes: Mapping[str, Any], dtypes: tuple[str, ...]) -> Iterator[Workload]:
+    for dtype in dtypes:
         yield _workload(
             f"{op}/values/{dtype}",
             {"kind": "values", "op": op, "dtype": dtype, "shapes": shapes},

@@ -8,57 +8,64 @@ import importlib.metadata
 import os
 import platform
 import sys
+import tempfile
+import traceback
 from datetime import UTC, datetime
 from pathlib import Path
 
 from perfd import HARNESS_VERSION
-from perfd.bench.kernels.finding import Finding
+from perfd.bench import machine
+from perfd.bench.kernels.finding import Finding, KernelError
 from perfd.bench.kernels.workloads import device_class
 from perfd.bench.measured import metric_samples
-from perfd.bench.runner import identity
+from perfd.bench.runner import identity, log_tail
 from perfd.domain.environment import Device, Environment
 from perfd.domain.job import Job
 from perfd.domain.results import Results
-from perfd.domain.run import RunState
-from perfd.errors import BadInputError, PerfdError
-
-CACHE = "triton-cache"
-"""The folder in `job.work` that Triton compiles into."""
+from perfd.domain.run import FailureKind, RunState
+from perfd.errors import PerfdError
 
 
 def measure(job: Job) -> Results:
-    """What became of the job. Needs a process that has not imported Triton, and an empty `job.work`."""
+    """What became of the job. Needs a process that has not imported Triton."""
     started_at = datetime.now(UTC)
     kind = str(job.workload.parameters["kind"])
-    prepare(interpreted=kind == "values", cache=job.work / CACHE)
+    prepare(interpreted=kind == "values", cache=Path(tempfile.mkdtemp(prefix="triton-", dir=job.work)))
+    if job.device.name != "cpu":
+        os.environ["CUDA_VISIBLE_DEVICES"] = job.device.name
     measuring = importlib.import_module(f"perfd.bench.kernels.{kind}")
-    finding: Finding = measuring.measure(job)
-    return _results(job, finding, started_at)
+    try:
+        finding: Finding = measuring.measure(job)
+    except KernelError as error:
+        traceback.print_exc()  # into the child's log, whose tail is kept
+        finding = Finding(measuring.hardware(job), failure=error.failure, reason=error.sentence)
+    return results(job, finding, started_at)
 
 
 def prepare(*, interpreted: bool, cache: Path) -> None:
-    """Triton, once imported, interprets or compiles as asked, from an empty cache, with the same arithmetic in every version."""
+    """Triton, once imported, interprets or compiles as asked, into `cache`, with the same arithmetic in every version."""
     if "triton" in sys.modules:
         raise PerfdError("triton is imported already and cannot be told any more to interpret or to compile: use a new process")
-    if cache.exists():
-        raise BadInputError(f"{cache}: is there already; a Run compiles into an empty folder of its own")
-    cache.mkdir(parents=True)
     os.environ["TRITON_INTERPRET"] = "1" if interpreted else "0"
     os.environ["TRITON_CACHE_DIR"] = str(cache)
     # Triton 3.10 turns the fusion of multiply and add off by default, which would look like a change of the kernel.
     os.environ["TRITON_DEFAULT_FP_FUSION"] = "1"
 
 
-def _results(job: Job, finding: Finding, started_at: datetime) -> Results:
+def results(job: Job, finding: Finding, started_at: datetime) -> Results:
+    """The finding as Results, with the Environment that its numbers belong to."""
+    void = finding.failure is None and finding.why_void
+    state = RunState.FAILED if finding.failure else RunState.VOID if void else RunState.DONE
     return Results(
-        state=RunState.DONE if finding.failure is None else RunState.FAILED,
+        state=state,
         samples=metric_samples(finding.samples),
         started_at=started_at,
         finished_at=datetime.now(UTC),
         environment=_environment(job, finding),
         device_states=finding.device_states,
-        failure=finding.failure,
-        reason=finding.reason,
+        failure=FailureKind.DEVICE if void else finding.failure,
+        reason=finding.reason or finding.why_void,
+        log_tail=log_tail(job.work) if finding.failure else "",
         harness_version=HARNESS_VERSION,
         run=identity(job),
         extra=finding.extra,
@@ -66,14 +73,8 @@ def _results(job: Job, finding: Finding, started_at: datetime) -> Results:
 
 
 def _environment(job: Job, finding: Finding) -> Environment:
-    device = Device(job.device.host, job.device.name, device_class(job.workload, finding.hardware.get("gpu")))
+    device = Device(job.device.host, job.device.name, device_class(job.workload, job.device.device_class))
     versions = {name: importlib.metadata.version(name) for name in ("torch", "triton", "numpy")}
     # The host is no hardware identity here: counts are the same on every machine. A step in compile_s names it as a suspect.
-    host = {"python": platform.python_version(), "compiled_on": _cpu_model()}
-    return Environment(device, finding.hardware, finding.clock_policy, {**job.software, **versions, **host})
-
-
-def _cpu_model() -> str:
-    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return models[0] if models else platform.machine()
+    host = {"python": platform.python_version(), "compiled_on": machine.cpu_model()}
+    return Environment(device, finding.hardware, finding.clock_policy, {**job.software, **finding.software, **versions, **host})
