@@ -1,20 +1,19 @@
 """A/B judgement: which of two Builds is better, from interleaved pairs, and whether to measure on.
 
-Sequential with one error for the whole procedure: after every pair the interval holds at once for all looks up to the cap, so
-one may stop as soon as it answers. Outside zero it is *better* or *worse*, inside plus or minus the relevant effect it is
-*same*.
+Sequential, with one error for the whole procedure: after every pair there is an interval that holds for all pairs up to the cap
+at once, so one may stop as soon as it answers. Outside zero it is *better* or *worse*; within plus or minus the relevant effect
+it is *same*, whether or not it touches zero; anything else is *unsure*, and another pair is wanted until the cap.
 """
 
+import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from perfd.domain.metric import Better, Metric, MetricKind
 from perfd.domain.run import Arm
 from perfd.domain.verdict import Outcome, Verdict
-from perfd.stats.pairs import PairEstimate, differences, estimate, pair_sign
+from perfd.stats.pairs import PairEstimate, detectable, estimate, pair_signs, relative
 from perfd.stats.sequential import nominal_level
 
 DETECTOR = "pairs/1"
@@ -25,18 +24,25 @@ class ComparePolicy:
     """How sure a comparison must be, and how long it may go on."""
 
     alpha: float = 0.01
-    """Chance, over the whole comparison, that the interval ever excludes the truth."""
+    """Chance, over the whole comparison, that two equal Builds are called better or worse."""
+    beta: float = 0.05
+    """Chance, over the whole comparison and both directions, that the narrower interval behind *same* leaves out the truth."""
     min_pairs: int = 3
     cap: int = 40
     """Pairs after which an open question stays `unsure`."""
     relevant: float | None = None
     """Smallest relative effect that matters; absent means the Metric's own."""
     floor: float = 0.0005
-    """Relative spread of a pair below which agreement is taken for coarse clocks, not for precision."""
+    """Relative spread of a window below which agreement is taken for a coarse clock, not for precision."""
 
     def shared(self, metrics: int) -> "ComparePolicy":
-        """The same policy for one of `metrics` Metrics that are judged together (Bonferroni)."""
-        return ComparePolicy(self.alpha / max(1, metrics), self.min_pairs, self.cap, self.relevant, self.floor)
+        """The policy for each of `metrics` Metrics that are judged together: the errors are divided (Bonferroni)."""
+        count = max(1, metrics)
+        return dataclasses.replace(self, alpha=self.alpha / count, beta=self.beta / count)
+
+    def bar_of(self, metric: Metric) -> float:
+        """The smallest relative effect of `metric` that matters."""
+        return metric.relevant if self.relevant is None else self.relevant
 
 
 @dataclass(frozen=True)
@@ -48,24 +54,23 @@ class PairDecision:
 
 
 def abba_order(blocks: int) -> tuple[Arm, ...]:
-    """The arms of `blocks` blocks of four, every other block mirrored: base head head base, head base base head.
+    """The arms of `blocks` blocks of four, every other one mirrored: base head head base, head base base head.
 
-    A block cancels a straight drift, a block and its mirror also cancel a bent one.
+    A block cancels a straight drift; a block and its mirror also cancel a bent one.
     """
     order: list[Arm] = []
-    for pair in range(2 * blocks):
-        order += [Arm.BASE, Arm.HEAD] if pair_sign(pair) > 0 else [Arm.HEAD, Arm.BASE]
+    for sign in pair_signs(2 * blocks):
+        order += [Arm.BASE, Arm.HEAD] if sign > 0 else [Arm.HEAD, Arm.BASE]
     return tuple(order)
 
 
 def next_blocks(pairs: int, decisions: Iterable[PairDecision], policy: ComparePolicy | None = None) -> int:
     """How many blocks to measure after `pairs` pairs; zero when every Metric is decided or the cap is reached."""
     policy = policy or ComparePolicy()
-    decisions = tuple(decisions)
-    if pairs >= policy.cap or (decisions and not any(decision.more for decision in decisions)):
+    known = tuple(decisions)
+    if pairs >= policy.cap or (known and not any(decision.more for decision in known)):
         return 0
-    missing = policy.min_pairs - pairs
-    return max(1, math.ceil(missing / 2))
+    return max(1, math.ceil((policy.min_pairs - pairs) / 2))
 
 
 def decide(
@@ -77,46 +82,92 @@ def decide(
     """The Verdict on (base, head) pairs of one Metric, in the order of measuring.
 
     `signs` tells which pairs were measured base first (+1) or head first (-1), where some of `abba_order` are missing.
+    Raises BadInputError where a value is not finite.
     """
     policy = policy or ComparePolicy()
-    relevant = metric.relevant if policy.relevant is None else policy.relevant
+    scaled, logarithmic = relative(pairs)
     if metric.kind is MetricKind.STATIC:
-        return _decide_static(pairs, metric, relevant)
-    diffs, logs = differences(pairs)
-    found = estimate(diffs, None if signs is None else np.array(signs, dtype=np.float64), policy.floor)
+        return _decide_static(pairs, metric, policy.bar_of(metric))
+    if len(pairs) >= policy.min_pairs and policy.bar_of(metric) == 0.0 and all(base == head for base, head in pairs):
+        return _equal(pairs)
+    found = estimate(scaled, signs, policy.floor)
     if found.n < policy.min_pairs or found.df < 1:
-        return _too_few(found, policy)
-    interval = found.interval(nominal_level(found.n, policy.cap, policy.alpha))
-    effect, low, high = (math.expm1(x) if logs else x for x in (found.mean, *interval))
-    outcome = _outcome(low, high, metric, relevant)
-    reason = _reason(outcome, effect, (low, high), relevant, found.n)
-    bar = (high - low) / 2.0
-    verdict = Verdict(outcome, reason, DETECTOR, found.n, effect, (low, high), bar, noise=found.spread)
+        return _too_few(found.n, policy)
+    return _decide_interval(found, metric, policy, _scale_of(pairs, metric, logarithmic=logarithmic))
+
+
+def _decide_interval(found: PairEstimate, metric: Metric, policy: ComparePolicy, scale: "_Scale") -> PairDecision:
+    """Same by the interval of `beta`, better or worse by the wider one of `alpha`; the Verdict shows the one it rests on."""
+    relevant = policy.bar_of(metric)
+    level = nominal_level(found.n, policy.cap, policy.alpha)
+    sure = scale.interval(found.interval(level))
+    likely = scale.interval(found.interval(nominal_level(found.n, policy.cap, policy.beta)))
+    same = -relevant <= likely[0] and likely[1] <= relevant
+    outcome = Outcome.SAME if same else direction(sure, metric)
+    interval = likely if same else sure
+    effect = scale.effect(found.difference)
+    verdict = Verdict(
+        outcome,
+        f"{scale.text(effect)} [{scale.text(interval[0])}, {scale.text(interval[1])}] over {found.n} pairs"
+        + _addition(outcome, relevant, found.n, policy.cap),
+        DETECTOR,
+        found.n,
+        effect=effect,
+        interval=interval,
+        bar=scale.effect(found.interval(level)[1] - found.difference),
+        noise=found.spread,
+        mde={found.n: scale.effect(detectable(found, level))},
+    )
     return PairDecision(verdict, outcome is Outcome.UNSURE and found.n < policy.cap)
 
 
-def _outcome(low: float, high: float, metric: Metric, relevant: float) -> Outcome:
-    if -relevant <= low and high <= relevant:
-        return Outcome.SAME
-    if low > 0.0 or high < 0.0:
-        return Outcome.BETTER if (low > 0.0) == (metric.better is Better.HIGHER) else Outcome.WORSE
-    return Outcome.UNSURE
+def direction(interval: tuple[float, float], metric: Metric) -> Outcome:
+    """Better or worse where the interval leaves out zero, by the side that is better for the Metric; else unsure."""
+    low, high = interval
+    if low <= 0.0 <= high:
+        return Outcome.UNSURE
+    return Outcome.BETTER if (low > 0.0) == (metric.better is Better.HIGHER) else Outcome.WORSE
 
 
-def _percent(x: float) -> str:
-    return f"{100 * x:+.2f} %"
+@dataclass(frozen=True)
+class _Scale:
+    """How differences become effects that a person reads."""
+
+    logarithmic: bool
+    unit: str
+    """The unit of plain differences, where the base is zero; empty where effects are relative."""
+
+    def effect(self, value: float) -> float:
+        return math.expm1(min(value, 700.0)) if self.logarithmic else value
+
+    def interval(self, ends: tuple[float, float]) -> tuple[float, float]:
+        return (self.effect(ends[0]), self.effect(ends[1]))
+
+    def text(self, effect: float) -> str:
+        return f"{effect:+.4g} {self.unit}" if self.unit else f"{100 * effect:+.2f} %"
 
 
-def _reason(outcome: Outcome, effect: float, interval: tuple[float, float], relevant: float, n: int) -> str:
-    figures = f"{_percent(effect)} [{_percent(interval[0])}, {_percent(interval[1])}] over {n} pairs"
+def _scale_of(pairs: Sequence[tuple[float, float]], metric: Metric, *, logarithmic: bool) -> _Scale:
+    plain = all(base == 0.0 for base, _ in pairs)
+    return _Scale(logarithmic, metric.unit if plain else "")
+
+
+def _addition(outcome: Outcome, relevant: float, n: int, cap: int) -> str:
+    if outcome is Outcome.SAME:
+        return f", within {100 * relevant:g} %"
     if outcome is Outcome.UNSURE:
-        return f"{figures}: neither outside zero nor within {100 * relevant:g} %"
-    return f"{figures}, within {100 * relevant:g} %" if outcome is Outcome.SAME else figures
+        return f": neither outside zero nor within {100 * relevant:g} %" + (f" after the cap of {cap}" if n >= cap else "")
+    return ""
 
 
-def _too_few(found: PairEstimate, policy: ComparePolicy) -> PairDecision:
-    reason = f"{found.n} pairs, at least {policy.min_pairs} are needed"
-    return PairDecision(Verdict(Outcome.UNSURE, reason, DETECTOR, found.n), found.n < policy.cap)
+def _too_few(n: int, policy: ComparePolicy) -> PairDecision:
+    reason = f"{n} pair{'' if n == 1 else 's'}, at least {policy.min_pairs} are needed"
+    return PairDecision(Verdict(Outcome.UNSURE, reason, DETECTOR, n), n < policy.cap)
+
+
+def _equal(pairs: Sequence[tuple[float, float]]) -> PairDecision:
+    reason = f"equal in all {len(pairs)} pairs"
+    return PairDecision(Verdict(Outcome.SAME, reason, DETECTOR, len(pairs), 0.0, (0.0, 0.0), 0.0), more=False)
 
 
 def _decide_static(pairs: Sequence[tuple[float, float]], metric: Metric, relevant: float) -> PairDecision:
@@ -125,29 +176,32 @@ def _decide_static(pairs: Sequence[tuple[float, float]], metric: Metric, relevan
         return PairDecision(Verdict(Outcome.UNSURE, "nothing was counted yet", DETECTOR, 0), more=True)
     base, head = pairs[-1]
     effect = head / base - 1.0 if base else head
-    outcome = _outcome(effect, effect, metric, relevant)
-    return PairDecision(
-        Verdict(outcome, f"counted {base:g} and {head:g}", DETECTOR, len(pairs), effect, (effect, effect)), more=False
-    )
+    outcome = Outcome.SAME if abs(effect) <= relevant else direction((effect, effect), metric)
+    reason = f"{base:g} became {head:g} {metric.unit}" if base != head else f"{head:g} {metric.unit} in both"
+    return PairDecision(Verdict(outcome, reason, DETECTOR, len(pairs), effect, (effect, effect), relevant), more=False)
 
 
 def combine(verdicts: Mapping[Metric, Verdict]) -> Verdict:
-    """One Verdict for a Build from those of its Metrics: faster and as good is better, faster and worse quality is worse."""
-    quality = [v for m, v in verdicts.items() if m.kind is MetricKind.QUALITY]
-    speed = [v for m, v in verdicts.items() if m.kind is not MetricKind.QUALITY]
-    outcome = _combined(_worst(speed), _worst(quality))
-    reason = "; ".join(f"{m.name}: {v.outcome}, {v.reason}" for m, v in verdicts.items()) or "nothing was measured"
-    return Verdict(outcome, reason, DETECTOR, min((v.n for v in verdicts.values()), default=0))
+    """One Verdict for a Build from those of its Metrics.
+
+    Faster and as good is better; faster and worse in quality is worse; so is slower, whatever quality says. Unsure quality, or
+    unsure speed, makes the whole unsure. Effect and interval are those of the Metric that decided, and its sentence comes first.
+    """
+    if not verdicts:
+        return Verdict(Outcome.UNSURE, "nothing was measured", DETECTOR, 0)
+    outcome = next(candidate for candidate in _PRECEDENCE if any(v.outcome is candidate for v in verdicts.values()))
+    ranked = sorted(verdicts.items(), key=lambda item: (item[1].outcome is not outcome, -_weight(item[1]), item[0].name))
+    told = [f"{metric.name} is {verdict.outcome} ({verdict.reason})" for metric, verdict in ranked]
+    if not any(metric.kind is MetricKind.QUALITY for metric in verdicts):
+        told.append("quality was not measured")
+    lead = ranked[0][1]
+    return dataclasses.replace(lead, outcome=outcome, reason="; ".join(told), n=min(v.n for v in verdicts.values()), mde={})
 
 
-_ORDER = (Outcome.NOT_COMPARABLE, Outcome.WORSE, Outcome.UNSURE, Outcome.BETTER, Outcome.SAME)
+_PRECEDENCE = (Outcome.NOT_COMPARABLE, Outcome.WORSE, Outcome.UNSURE, Outcome.BETTER, Outcome.SAME)
+"""The first of these that any Metric has is the whole's: nothing is better that might be worse in something."""
 
 
-def _worst(verdicts: Sequence[Verdict]) -> Outcome | None:
-    outcomes = {verdict.outcome for verdict in verdicts}
-    return next((outcome for outcome in _ORDER if outcome in outcomes), None)
-
-
-def _combined(speed: Outcome | None, quality: Outcome | None) -> Outcome:
-    present = [outcome for outcome in (speed, quality) if outcome is not None]
-    return next((outcome for outcome in _ORDER if outcome in present), Outcome.UNSURE)
+def _weight(verdict: Verdict) -> float:
+    """The effect over its bar: what decided most clearly stands first."""
+    return abs(verdict.effect) / verdict.bar if verdict.effect is not None and verdict.bar else 0.0
