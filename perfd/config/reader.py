@@ -72,7 +72,7 @@ def _read(mistakes: Mistakes, document: dict[str, Any], path: Path | None, envir
     defaults = tomllib.loads(default_text())
     root = Table(mistakes, (), defaults | document)
     beside = path.parent if path else Path()
-    engines = tuple(sections.engine(table) for table in root.tables("engines"))
+    engines = tuple(sections.engine(table, beside) for table in root.tables("engines"))
     models = tuple(sections.model(table) for table in root.tables("models"))
     devices = tuple(sections.device(table) for table in root.tables("devices"))
     enabled, kernels_folder = sections.kernels(root.table("kernels", needed=False))
@@ -82,6 +82,7 @@ def _read(mistakes: Mistakes, document: dict[str, Any], path: Path | None, envir
     for kind, names in (("engines", engines), ("models", models), ("devices", devices)):
         _check_names(mistakes, kind, [each.name for each in names])
     _check_references(mistakes, engines, models, suites_folder)
+    _check_kernel_names(mistakes, engines, sections.resolved(kernels_folder, beside))
     state = Path(environ.get("PERFD_STATE") or ".perfd").absolute()
     return Config(
         path=path,
@@ -109,12 +110,25 @@ def _check_names(mistakes: Mistakes, kind: str, names: list[str]) -> None:
 def _check_references(mistakes: Mistakes, engines: Iterable[Engine], models: Iterable[Model], suites_folder: Path) -> None:
     model_names = {model.name for model in models}
     suite_names = _suite_names(suites_folder)
+    written = ("engines",) in mistakes.lines
     for index, engine in enumerate(engines):
         place: Place = ("engines", index)
-        _check_known(mistakes, (*place, "models"), engine.models, model_names, f'engine "{engine.name}" serves the model')
+        title = f'engine "{engine.name}"' if written else f'the default engine "{engine.name}" (the file has no [[engines]])'
+        _check_known(
+            mistakes, (*place, "models") if written else ("models",), engine.models, model_names, f"{title} serves the model"
+        )
         # Without the folder nothing is known of suites; the reader of suites tells that it is missing.
         if suite_names:
-            _check_known(mistakes, (*place, "suites"), engine.suites, suite_names, f'engine "{engine.name}" runs the suite')
+            _check_known(
+                mistakes, (*place, "suites") if written else ("suites",), engine.suites, suite_names, f"{title} runs the suite"
+            )
+
+
+def _check_kernel_names(mistakes: Mistakes, engines: Iterable[Engine], folder: Path) -> None:
+    kernels = {path.stem for path in folder.glob("*.py")}
+    for index, engine in enumerate(engines):
+        if engine.name in kernels:
+            mistakes.add(("engines", index, "name"), f'engine "{engine.name}" has the name of a kernel; give it another')
 
 
 def _check_known(mistakes: Mistakes, place: Place, names: Iterable[str], known: set[str], told: str) -> None:

@@ -15,7 +15,9 @@ DIALECTS = ("openai", "llamacpp")
 PLACEHOLDERS = frozenset({"artifact", "python", "host", "port", "weights", "threads"})
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|[^/]+:")
 _TIME = re.compile(r"(?:[01][0-9]|2[0-3]):[0-5][0-9]")
+_DEVICE = re.compile(r"cpu|[0-9]{1,3}|(?:GPU|MIG)-[0-9A-Za-z/-]+")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -34,6 +36,8 @@ def schedule(table: Table) -> Schedule:
 def device(table: Table) -> DeviceConfig:
     """A device of this machine."""
     made = DeviceConfig(name=table.text("name"), threads=table.whole("threads", 1, 1))
+    if made.name and not _DEVICE.fullmatch(made.name):
+        table.wrong("name", f'devices.name must be "cpu", the index of a GPU such as "0", or its UUID, not "{made.name}"')
     table.close()
     return made
 
@@ -57,11 +61,11 @@ def model(table: Table) -> Model:
     return made
 
 
-def engine(table: Table) -> Engine:
-    """An engine: source, recipe, and how its artifact becomes a server."""
+def engine(table: Table, beside: Path) -> Engine:
+    """An engine: source, recipe, and how its artifact becomes a server. Paths are read from the folder `beside`."""
     made = Engine(
         name=_name(table),
-        source=_source(table.table("source", needed=True)),
+        source=_source(table.table("source", needed=True), beside),
         recipe=table.choice("recipe", RECIPES),
         launch=_launch(table.table("launch", needed=True)),
         suites=table.texts("suites"),
@@ -96,22 +100,27 @@ def _name(table: Table) -> str:
     return name
 
 
-def _source(table: Table) -> Source:
+def _source(table: Table, beside: Path) -> Source:
     kind = table.choice("kind", [member.value for member in SourceKind])
+    location = table.text("location")
     made = Source(
         kind=SourceKind(kind) if kind in set(SourceKind) else SourceKind.GIT,
-        location=table.text("location"),
+        location=str((beside / Path(location).expanduser()).absolute()) if _is_path(kind, location) else location,
         branch=table.text("branch", "main"),
         version=table.text("version", "latest"),
     )
-    refuse_address_with_password(table, "location", made.location)
+    refuse_address_with_password(table, "location", location)
     if kind != SourceKind.GIT and "branch" in table.values:
         table.wrong("branch", "engines.source.branch has a meaning for git sources only")
     if kind != SourceKind.INDEX and "version" in table.values:
         table.wrong("version", "engines.source.version has a meaning for index sources only")
-    if table.values:
-        table.close()
+    table.close()
     return made
+
+
+def _is_path(kind: str, location: str) -> bool:
+    """Whether the location is a path of this machine; git also knows `scheme://…` and `user@host:path`."""
+    return kind == SourceKind.FOLDER or (kind == SourceKind.GIT and location != "" and not _ADDRESS.match(location))
 
 
 def _launch(table: Table) -> Launch:

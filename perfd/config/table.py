@@ -1,6 +1,7 @@
 """Reading a table of TOML key by key: every mistake is written down with its line, and reading goes on."""
 
 import difflib
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -39,7 +40,7 @@ class Mistakes:
 def meant(name: str, choices: Iterable[str]) -> str:
     """The end of a sentence about an unknown name: what was meant where something like it exists, else the choices."""
     known = sorted(choices)
-    close = difflib.get_close_matches(name, known, n=1)
+    close = [one for one in known if name and one.startswith(name)] or difflib.get_close_matches(name, known, n=1)
     if close:
         return f'; did you mean "{close[0]}"?'
     return f"; there is {', '.join(known)}" if known else "; there is none"
@@ -48,10 +49,12 @@ def meant(name: str, choices: Iterable[str]) -> str:
 class Table:
     """One table of the file. Reading a key marks it as known; `close` tells the ones that nobody asked for."""
 
-    def __init__(self, mistakes: Mistakes, place: Place, values: Mapping[str, Any]) -> None:
+    def __init__(self, mistakes: Mistakes, place: Place, values: Mapping[str, Any], *, there: bool = True) -> None:
         self.mistakes = mistakes
         self.place = place
         self.values = values
+        self.there = there
+        """False for a table that is missing or no table, which was told already: its keys are not missed one by one."""
         self._known: set[str] = set()
 
     def wrong(self, key: str, sentence: str) -> None:
@@ -109,19 +112,17 @@ class Table:
 
     def table(self, key: str, *, needed: bool) -> "Table":
         """The table at `key`; an empty one where it is absent."""
-        value = self._read(key, "a table", None if needed else {}, {})
-        return Table(self.mistakes, (*self.place, key), value)
+        value = self._read(key, "a table", None if needed else {}, None)
+        return Table(self.mistakes, (*self.place, key), value or {}, there=value is not None)
 
     def tables(self, key: str) -> tuple["Table", ...]:
         """The array of tables at `key`: `[[key]]` in the file."""
-        made = []
-        for index, value in enumerate(self._read(key, "a list", (), ())):
-            place = (*self.place, key, index)
-            if isinstance(value, dict):
-                made.append(Table(self.mistakes, place, value))
-            else:
-                self.mistakes.add(place, f"{self.name_of(key)} must be tables, written [[{key}]], not {_shown(value)}")
-        return tuple(made)
+        self._known.add(key)
+        values = self.values.get(key, [])
+        if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
+            self.wrong(key, f"{self.name_of(key)} must be tables, each under a line [[{key}]]")
+            return ()
+        return tuple(Table(self.mistakes, (*self.place, key, index), value) for index, value in enumerate(values))
 
     def close(self) -> None:
         """Every key that nothing has read is unknown, and told."""
@@ -132,7 +133,7 @@ class Table:
     def _read(self, key: str, kind: str, default: Any, fallback: Any) -> Any:
         self._known.add(key)
         if key not in self.values:
-            if default is None:
+            if default is None and self.there:
                 self.wrong(key, f'{self._title()} needs "{key}" ({kind})')
             return fallback if default is None else default
         value = self.values[key]
@@ -143,9 +144,9 @@ class Table:
 
     def _at_least(self, key: str, value: float, least: float) -> bool:
         # A NaN is not below anything, so the question is asked the other way round.
-        enough = value >= least
+        enough = value >= least and value != math.inf
         if not enough:
-            self.wrong(key, f"{self.name_of(key)} must be at least {least}, not {value}")
+            self.wrong(key, f"{self.name_of(key)} must be at least {least:g} and finite, not {value}")
         return enough
 
     def _title(self) -> str:
