@@ -96,6 +96,16 @@ def decide(
     return _decide_interval(found, metric, policy, _scale_of(pairs, metric, logarithmic=logarithmic))
 
 
+def course(
+    pairs: Sequence[tuple[float, float]],
+    metric: Metric,
+    policy: ComparePolicy | None = None,
+    signs: Sequence[int] | None = None,
+) -> tuple[Verdict, ...]:
+    """The Verdict after each pair, for a picture of how the comparison came to its answer."""
+    return tuple(decide(pairs[:n], metric, policy, signs and signs[:n]).verdict for n in range(1, len(pairs) + 1))
+
+
 def _decide_interval(found: PairEstimate, metric: Metric, policy: ComparePolicy, scale: "_Scale") -> PairDecision:
     """Same by the interval of `beta`, better or worse by the wider one of `alpha`; the Verdict shows the one it rests on."""
     relevant = policy.bar_of(metric)

@@ -122,7 +122,8 @@ def _documents_verdict(found: ClusterEstimate, size: float, metric: Metric, poli
     same = -relevant <= likely[0] and likely[1] <= relevant
     outcome = Outcome.SAME if same else direction(sure, metric)
     shown = likely if same else sure
-    told = f"{100 * found.mean / size:+.3f} % [{100 * shown[0]:+.3f} %, {100 * shown[1]:+.3f} %] a token over {found.clusters} documents"
+    effect = f"{100 * found.mean / size:+.3f} % [{100 * shown[0]:+.3f} %, {100 * shown[1]:+.3f} %]"
+    told = f"{effect} a token over {found.clusters} documents"
     if outcome is Outcome.UNSURE and relevant > 0.0:
         spread = found.error * found.clusters**0.5
         told += f"; {100 * relevant:g} % needs about {clusters_needed(relevant * size, spread, policy.alpha, _POWER):,}"
