@@ -1,0 +1,77 @@
+"""`perfd compare BASE HEAD`: two Builds in interleaved ABBA blocks on one device."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from perfd.cli import main, tables
+from perfd.cli.group import FINE, REGRESSION, UNSURE, answer, json_option
+from perfd.cli.opened import opened
+from perfd.cli.tell import Teller
+from perfd.domain.occasion import Occasion
+from perfd.domain.subject import Revision
+from perfd.domain.verdict import Outcome
+from perfd.errors import BadInputError, PerfdError
+from perfd.stages.comparison import open_comparison
+from perfd.stages.context import Context
+from perfd.stages.night import run_to_report
+from perfd.stages.subjects import Chosen, by_name
+from perfd.stages.watch import look_up
+
+EXIT = {Outcome.WORSE: REGRESSION, Outcome.UNSURE: UNSURE, Outcome.NOT_COMPARABLE: UNSURE}
+
+
+@main.command()
+@click.argument("base")
+@click.argument("head")
+@click.option("--engine", "subject_name", help="The engine or kernel; default: the first engine of the configuration.")
+@click.option("--workload", "workloads", multiple=True, help="Only this workload (may be given again); default: all of a night.")
+@json_option
+@click.pass_obj
+def compare(
+    config_path: Path | None, base: str, head: str, subject_name: str | None, workloads: tuple[str, ...], as_json: bool
+) -> int:
+    """Measure revisions BASE and HEAD in turn (base head head base …) until every metric is decided.
+
+    BASE and HEAD are commits, or released versions, of the engine's source; a unique beginning is enough. The blocks are stored.
+    Exit code 1: HEAD is worse; 2: it stayed unsure, or the two are not comparable.
+    """
+    with Teller() as tell, opened(config_path, tell) as context:
+        subject = by_name(context.config, subject_name or context.config.engines[0].name)
+        found = look_up(context, subject)
+        arms = (_revision(base, found, subject), _revision(head, found, subject))
+        occasion = open_comparison(context, subject, *arms, frozenset(workloads))
+        run_to_report(context, occasion)
+        report = _report(context, occasion)
+    if as_json:
+        answer({"comparison": occasion.name, **report})
+    else:
+        _print(occasion, report)
+    return EXIT.get(Outcome(report["verdict"]["outcome"]), FINE)
+
+
+def _revision(name: str, known: tuple[Revision, ...], subject: Chosen) -> Revision:
+    fitting = [revision for revision in known if revision.name == name] or [one for one in known if one.name.startswith(name)]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        raise BadInputError(f"{name!r} begins {len(fitting)} revisions of {subject.name}; give more of its name")
+    raise BadInputError(
+        f"{subject.name} has no revision {name!r} among the {len(known)} that its source tells; the newest is {known[-1].name}"
+    )
+
+
+def _report(context: Context, occasion: Occasion) -> dict[str, Any]:
+    summary = context.store.pages.occasion_named(occasion.name)
+    if summary is None or summary.row.report is None:
+        raise PerfdError(f"{occasion.name} did not come to its report; run `perfd judge --once` to finish it", permanent=False)
+    return dict(summary.row.report)
+
+
+def _print(occasion: Occasion, report: dict[str, Any]) -> None:
+    console = tables.console()
+    console.print(tables.comparison(occasion.name, report["rows"]))
+    for failure in report["failures"]:
+        console.print(f"not measured: {failure}", markup=False)
+    console.print(f"{report['verdict']['outcome']}", markup=False)

@@ -1,0 +1,93 @@
+"""`perfd serve`: the site, the clock and a worker in one process."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import click
+
+from perfd.cli import main
+from perfd.cli.group import FINE, answer, json_option
+from perfd.cli.opened import opened
+from perfd.cli.tell import Teller
+from perfd.schedule import start_clock
+from perfd.site.app import create_app
+from perfd.site.serve import LOOPBACK, PORT, listen, serve_site
+from perfd.stages.context import Context
+from perfd.stages.night import next_night, open_due_night, work_off
+
+LOOK_S = 2.0
+ENDS_WITHIN_S = 30.0
+
+
+@main.command()
+@click.option("--host", default=LOOPBACK, show_default=True, help="Address to listen on.")
+@click.option(
+    "--port", default=PORT, show_default=True, type=click.IntRange(0, 65535), help="Port to listen on; 0 takes a free one."
+)
+@click.option("--clock/--no-clock", default=True, help="Whether this process opens nights when they are due.")
+@click.option("--worker/--no-worker", default=True, help="Whether this process builds and measures, too.")
+@json_option
+@click.pass_obj
+def serve(config_path: Path | None, host: str, port: int, clock: bool, worker: bool, as_json: bool) -> int:
+    """Serve the site; with it run the clock, which opens the nightly when it is due, and a worker, which does the work."""
+    with Teller() as tell, ExitStack() as stack:
+        listening = listen(host, port)  # before anything is started: a port that is taken is told at once
+        stack.callback(listening.close)
+        context = stack.enter_context(opened(config_path, tell))
+        url = f"http://{host}:{listening.getsockname()[1]}"
+        if as_json:
+            answer({"url": url, "next_night": next_night(context.config.schedule, context.now())})
+        if clock:
+            stack.enter_context(_ticking(context))
+        if worker:
+            stack.enter_context(_in_background("worker", lambda: work_off(context)))
+        tell.say("serve", f"{url}   (Ctrl-C ends it)")
+        serve_site(create_app(context.store, clock=context.now, schedule=context.config.schedule), listening)
+    return FINE
+
+
+@contextmanager
+def _ticking(context: Context) -> Iterator[None]:
+    """This process is the clock while it can be; another one may be it already, and then this one takes over when that ends."""
+
+    def own() -> bool:
+        with context.store.clock_lock() as mine:
+            if not mine:
+                return False
+            clock = start_clock(context.config.schedule, lambda: _fire(context))
+            try:
+                _over.wait()
+            finally:
+                clock.shutdown(wait=False)
+        return True
+
+    _over = threading.Event()
+    with _in_background("clock", own, _over):
+        yield
+
+
+def _fire(context: Context) -> None:
+    night = open_due_night(context.store, context.config.schedule, context.now())
+    if night is not None:
+        context.tell.say("clock", f"{night.name} is due")
+
+
+@contextmanager
+def _in_background(name: str, work: Callable[[], object], over: threading.Event | None = None) -> Iterator[None]:
+    """`work` is called again and again in a thread of its own until the block ends."""
+    ending = over or threading.Event()
+
+    def keep_on() -> None:
+        while not ending.is_set():
+            work()
+            ending.wait(LOOK_S)
+
+    thread = threading.Thread(target=keep_on, name=name, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ending.set()
+        thread.join(ENDS_WITHIN_S)

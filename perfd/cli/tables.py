@@ -1,0 +1,106 @@
+"""The tables that people read at the end of a command, on standard output."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from perfd.domain.build import BuildState
+from perfd.domain.run import RunState
+from perfd.domain.verdict import Outcome
+from perfd.store.records import BuildRow, JudgedSeries, OccasionSummary, RunRow
+
+MARKS = {
+    Outcome.BETTER: "▲ better",
+    Outcome.WORSE: "▼ worse",
+    Outcome.SAME: "= same",
+    Outcome.UNSURE: "? unsure",
+    Outcome.NOT_COMPARABLE: "≠ not comparable",
+}
+UNITS = ((1e-6, "µ", 1e6), (1e-3, "m", 1e3), (1.0, "", 1.0), (1e3, "k", 1e-3), (1e6, "M", 1e-6), (1e9, "G", 1e-9))
+
+
+def console() -> Console:
+    """Standard output; a pipe is given plain text, as wide as the table needs."""
+    made = Console(highlight=False)
+    return made if made.is_terminal else Console(highlight=False, width=160)
+
+
+def number(value: float, unit: str) -> str:
+    """Four digits with the unit: "12.34 ms", "104.2 tokens/s"."""
+    if unit in {"s", "bytes"} and value:
+        scale = max((one for one in UNITS if one[0] <= abs(value)), default=UNITS[0])
+        return f"{value * scale[2]:.4g} {scale[1]}{'B' if unit == 'bytes' else unit}"
+    return f"{value:.4g} {unit}"
+
+
+def night(summary: OccasionSummary) -> Table:
+    """What was built, measured and judged, and what is missing."""
+    table = Table(title=f"{summary.row.occasion.name}", title_justify="left", expand=False, pad_edge=False)
+    for name, justify in (("stage", "left"), ("what", "left"), ("value", "right"), ("answer", "left")):
+        table.add_column(name, justify=justify)  # type: ignore[arg-type]
+    for build in summary.builds:
+        table.add_row("built", f"{build.subject} {build.revision[:12]} {build.title[:40]}".rstrip(), *_build(build))
+    table.add_section()
+    for judged in sorted(summary.verdicts, key=_order):
+        table.add_row("judged", _series(judged), _value(judged), f"{MARKS[judged.verdict.outcome]}: {judged.verdict.reason}")
+    table.add_section()
+    for run in summary.runs:
+        if run.state is not RunState.DONE:
+            table.add_row("missing", _run(run), run.failure or run.state, run.reason[:90])
+    for finding in summary.findings:
+        table.add_row("missing", f"{finding.stage} {finding.subject}", "", finding.sentence)
+    return table
+
+
+def _build(build: BuildRow) -> tuple[str, str]:
+    seconds = "" if build.seconds is None else f"{build.seconds:.1f} s"
+    if build.state is BuildState.FAILED:
+        last = build.log_tail.strip().splitlines()[-1:] or [""]
+        return seconds, f"FAILED: {last[0]}"
+    return seconds, "found, made earlier" if build.cached else str(build.state)
+
+
+def _order(judged: JudgedSeries) -> tuple[str, str, str]:
+    return judged.info.workload_class, judged.info.workload_name, judged.info.key.metric
+
+
+def _series(judged: JudgedSeries) -> str:
+    info = judged.info
+    return f"{info.workload_class} {info.workload_name} {info.key.metric} ({info.key.subject})"
+
+
+def _value(judged: JudgedSeries) -> str:
+    return "" if judged.latest is None else number(judged.latest.point.value, judged.info.metric.unit)
+
+
+def _run(run: RunRow) -> str:
+    return f"{run.workload_class} {run.workload} on {run.subject} {run.revision[:12]}"
+
+
+def counts(report: Mapping[str, Any]) -> str:
+    """The night in one sentence."""
+    runs, verdicts = report["runs"], report["verdicts"]
+    judged = ", ".join(f"{count} {outcome}" for outcome, count in verdicts.items()) or "nothing judged"
+    not_measured = runs["failed"] + runs["void"]
+    return f"{runs['done']} runs measured, {not_measured} not; {judged}; {len(report['regressions'])} regressions raised"
+
+
+def comparison(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
+    """One row a Metric: base, head, the difference with its interval, and the answer."""
+    table = Table(title=title, title_justify="left", pad_edge=False)
+    for name in ("class", "workload", "metric", "base", "head", "Δ", "interval", "pairs", "answer"):
+        table.add_column(name, justify="left" if name in {"class", "workload", "metric", "answer"} else "right")
+    for row in rows:
+        table.add_row(*_comparison_row(row))
+    return table
+
+
+def _comparison_row(row: Mapping[str, Any]) -> tuple[str, ...]:
+    verdict, unit = row["verdict"], row["unit"]
+    sides = tuple("-" if row[side] is None else number(row[side], unit) for side in ("base", "head"))
+    effect = "" if verdict["effect"] is None else f"{verdict['effect']:+.2%}"
+    interval = "" if verdict["interval"] is None else "[{:+.2%}, {:+.2%}]".format(*verdict["interval"])
+    answer = MARKS[Outcome(verdict["outcome"])]
+    return (row["class"], row["workload"], row["metric"], *sides, effect, interval, str(row["pairs"]), answer)

@@ -1,0 +1,57 @@
+"""What a person sees while perfd works: stages and progress bars on standard error, plain lines where that is no terminal."""
+
+import sys
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
+
+class Teller:
+    """Says which stage works on what; `with Teller() as tell` keeps the terminal tidy."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        self.console = console or Console(file=sys.stderr, highlight=False, soft_wrap=True)
+        self._bars = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.fields[stage]:<8}"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.description}", markup=False),
+            console=self.console,
+            disable=not self.console.is_terminal,
+            transient=True,
+        )
+        self._tasks: dict[str, TaskID] = {}
+
+    def __enter__(self) -> Self:
+        self._bars.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._bars.stop()
+
+    def say(self, stage: str, sentence: str) -> None:
+        """One line that stays."""
+        self.console.print(f"{stage:<8} {sentence}", markup=False)
+
+    def steps(self, stage: str, done: int, total: int, sentence: str) -> None:
+        """How far the stage is; where there is no terminal, a line a step."""
+        if not self.console.is_terminal:
+            self.say(stage, f"{done}/{total} {sentence}")
+            return
+        if stage not in self._tasks:
+            self._tasks[stage] = self._bars.add_task(sentence, total=total, stage=stage)
+        self._bars.update(self._tasks[stage], completed=done, total=total, description=sentence)
+
+
+class Silent(Teller):
+    """Says nothing: for tests and for programs."""
+
+    def __init__(self) -> None:
+        super().__init__(Console(quiet=True))
+
+    def steps(self, stage: str, done: int, total: int, sentence: str) -> None:
+        """Nothing."""

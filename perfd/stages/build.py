@@ -1,0 +1,46 @@
+"""build: one queued Build is made, or found where it was made before; a failure is a result with the tail of its log."""
+
+from pathlib import Path
+
+from perfd import builders
+from perfd.domain.build import BuildOutcome, BuildSpec
+from perfd.errors import PerfdError
+from perfd.stages.beat import LEASE, beating
+from perfd.stages.context import Context
+from perfd.stages.subjects import by_name
+from perfd.store.records import ClaimedBuild
+
+
+def build(context: Context) -> bool:
+    """One Build is finished; False when none is queued."""
+    claimed = context.store.builds.claim(context.worker, context.now(), LEASE)
+    if claimed is None:
+        return False
+    with beating(lambda: context.store.builds.heartbeat(claimed, context.now() + LEASE)):
+        outcome = _make(context, claimed)
+    context.store.builds.finish(claimed, outcome, context.now())
+    context.tell.say("build", _sentence(outcome))
+    return True
+
+
+def _make(context: Context, claimed: ClaimedBuild) -> BuildOutcome:
+    spec = claimed.spec
+    try:
+        subject = by_name(context.config, spec.subject)
+        return builders.build(
+            spec, subject.source, subject.options, context.config.state, lambda line: context.tell.say("build", line)
+        )
+    except PerfdError as error:
+        return _failed(spec, error.message)
+
+
+def _failed(spec: BuildSpec, sentence: str) -> BuildOutcome:
+    return BuildOutcome(spec, artifact=None, log=Path(), log_tail=sentence, seconds=0.0)
+
+
+def _sentence(outcome: BuildOutcome) -> str:
+    what = f"{outcome.spec.subject} {outcome.spec.revision[:12]}"
+    if outcome.artifact is None:
+        last = outcome.log_tail.strip().splitlines()[-1:] or ["its log is empty"]
+        return f"{what} FAILED after {outcome.seconds:.1f} s: {last[0]}"
+    return f"{what} found, made earlier" if outcome.cached else f"{what} built in {outcome.seconds:.1f} s"

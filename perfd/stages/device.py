@@ -1,0 +1,39 @@
+"""What this machine's worker can measure on: its devices, and the compilers and interpreter that need none."""
+
+import socket
+from dataclasses import dataclass
+
+from perfd.bench import machine
+from perfd.bench.kernels.workloads import ARCHITECTURES, INTERPRETED
+from perfd.config import Config
+from perfd.domain.environment import Device
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A device, and the threads that an engine may use on it."""
+
+    device: Device
+    threads: int
+
+
+def measuring(config: Config) -> tuple[Bench, ...]:
+    """The devices of the configuration, as they are on this machine."""
+    return tuple(Bench(machine.device(device.name, device.threads), device.threads) for device in config.devices)
+
+
+def benches(config: Config) -> tuple[Bench, ...]:
+    """Every device class that this worker serves; compiling for a GPU needs none."""
+    host = socket.gethostname()
+    compilers = [Bench(Device(host, f"compiler {arch}", f"{arch} (compiled)"), 1) for arch in ARCHITECTURES]
+    return (*measuring(config), *compilers, Bench(Device(host, "interpreter", INTERPRETED), 1))
+
+
+def device_class(config: Config) -> str:
+    """The class of the first device: the one that nights measure engines on."""
+    return measuring(config)[0].device.device_class
+
+
+def gpu_class(config: Config) -> str | None:
+    """The class of the first GPU of the configuration; absent where there is none, and then no kernel is timed."""
+    return next((bench.device.device_class for bench in measuring(config) if bench.device.name != "cpu"), None)

@@ -1,0 +1,86 @@
+"""A night: opened by the clock or by a person, taken through all six stages."""
+
+import time as time_module
+from collections.abc import Callable
+from datetime import datetime, time
+from typing import TypeAlias
+from zoneinfo import ZoneInfo
+
+from perfd.config import Schedule
+from perfd.domain.occasion import Occasion, OccasionState
+from perfd.domain.run import OccasionKind, RunState
+from perfd.rules.calendar import last_due, next_due
+from perfd.stages.build import build
+from perfd.stages.context import Context, is_dead
+from perfd.stages.judge import judge
+from perfd.stages.measure import measure
+from perfd.stages.plan import plan
+from perfd.stages.report import report
+from perfd.stages.watch import watch
+from perfd.store import Store
+
+Stage: TypeAlias = Callable[[Context], bool]
+
+STAGES: dict[str, Stage] = {"watch": watch, "plan": plan, "build": build, "measure": measure, "judge": judge, "report": report}
+WAIT_S = 1.0
+NOBODY_CAME = "no worker with its device class took it while its night ran; start `perfd work` on such a machine"
+
+
+def open_night(context: Context, engines: tuple[str, ...] = ()) -> Occasion:
+    """A night that begins now, for those engines (none: all nightly ones)."""
+    occasion = Occasion(OccasionKind.NIGHT, context.now().replace(microsecond=0), ",".join(engines))
+    context.store.occasions.open(occasion, context.now())
+    return occasion
+
+
+def open_due_night(store: Store, schedule: Schedule, now: datetime) -> Occasion | None:
+    """The night that is due was opened just now; absent when it was open already, or when perfd began after it was due.
+
+    However many nights were missed, the last one is caught up, once: its name is unique in the database.
+    """
+    due = last_due(now, time.fromisoformat(schedule.nightly), ZoneInfo(schedule.timezone))
+    began = store.began_at(now)
+    if due < began:
+        return None
+    occasion = Occasion(OccasionKind.NIGHT, due)
+    return occasion if store.occasions.open(occasion, now) else None
+
+
+def next_night(schedule: Schedule, now: datetime) -> datetime:
+    """When the clock fires next, in UTC."""
+    return next_due(now, time.fromisoformat(schedule.nightly), ZoneInfo(schedule.timezone))
+
+
+def work_off(context: Context) -> bool:
+    """Everything that can be done now is done, stage after stage; returns whether there was anything."""
+    context.store.runs.requeue_lapsed(context.now(), is_dead)
+    context.store.builds.requeue_lapsed(context.now(), is_dead)
+    worked = [_to_the_end(stage, context) for stage in STAGES.values()]
+    return any(worked)
+
+
+def _to_the_end(stage: Stage, context: Context) -> bool:
+    worked = False
+    while stage(context):
+        worked = True
+    return worked
+
+
+def run_to_report(context: Context, occasion: Occasion) -> None:
+    """The occasion is reported. What nobody here could measure is missing, and the report says so."""
+    while work_off(context) or _others_work(context, occasion):
+        pass
+    if context.store.occasions.state(occasion) is OccasionState.PLANNED:
+        context.store.runs.close_missing(occasion, NOBODY_CAME, context.now())
+        work_off(context)
+
+
+def _others_work(context: Context, occasion: Occasion) -> bool:
+    """Whether some other worker holds a Run of the occasion, or one waits for its next try; then a moment has passed."""
+    if context.store.occasions.state(occasion) is not OccasionState.PLANNED:
+        return False
+    counts = context.store.runs.counts(occasion)
+    waits = counts[RunState.CLAIMED] > 0
+    if waits:
+        time_module.sleep(WAIT_S)
+    return waits

@@ -1,0 +1,73 @@
+"""plan: everything that a watched occasion owes stands in the database, Builds and Runs."""
+
+from perfd import builders, suites
+from perfd.bench import kernels
+from perfd.domain.model import Model
+from perfd.domain.occasion import Finding, Occasion, OccasionState
+from perfd.domain.plan import PlannedBuild
+from perfd.domain.subject import Engine, Revision
+from perfd.domain.suite import Suite, Workload
+from perfd.errors import BadInputError, PerfdError
+from perfd.rules.plan import Candidate, nightly_workloads, owed
+from perfd.stages.context import Context
+from perfd.stages.device import device_class, gpu_class
+from perfd.stages.subjects import Chosen, chosen
+
+
+def plan(context: Context) -> bool:
+    """One watched occasion is planned; a subject that cannot be planned is a finding, and the rest goes on."""
+    occasion = context.store.occasions.in_state(OccasionState.WATCHED)
+    if occasion is None:
+        return False
+    found = [_candidate(context, occasion, subject) for subject in chosen(context.config, occasion)]
+    work = owed([candidate for candidate in found if candidate is not None])
+    gone = {one.spec.digest for one in work.builds if not builders.is_whole(one.spec, context.config.state)}
+    context.store.plans.write(occasion, work, gone, context.now())
+    context.tell.say("plan", f"{len(work.builds)} builds and {len(work.runs)} runs are owed")
+    return True
+
+
+def _candidate(context: Context, occasion: Occasion, subject: Chosen) -> Candidate | None:
+    revision = context.store.subjects.latest(subject.name, subject.source.branch)
+    if revision is None:
+        return None  # watch has said why
+    try:
+        return candidate(context, subject, revision)
+    except PerfdError as error:
+        context.store.occasions.note(occasion, Finding("plan", subject.name, error.message), context.now())
+        context.tell.say("plan", f"{subject.name}: {error.message}")
+        return None
+
+
+def candidate(context: Context, subject: Chosen, revision: Revision) -> Candidate:
+    """The Build of a subject at a Revision, with what a night measures on it."""
+    spec = builders.describe(subject.name, subject.source, revision, subject.recipe, subject.options, context.config.state)
+    build = PlannedBuild(spec, subject.kind, revision, subject.source.branch)
+    if subject.engine is None:
+        return Candidate(build, _kernel_workloads(context, subject.name))
+    here = device_class(context.config)
+    workloads = engine_workloads(context, subject.engine)
+    return Candidate(build, tuple((workload, here) for workload in workloads), engine_models(context, subject.engine))
+
+
+def _kernel_workloads(context: Context, op: str) -> tuple[tuple[Workload, str], ...]:
+    gpu = gpu_class(context.config)
+    shapes = context.config.suites_folder / "kernels" / "shapes.py"
+    return tuple((workload, kernels.device_class(workload, gpu)) for workload in kernels.kernel_workloads(op, shapes, gpu=gpu))
+
+
+def engine_workloads(context: Context, engine: Engine) -> tuple[Workload, ...]:
+    """What a night measures on an Engine; raises BadInputError for a suite that does not exist."""
+    return nightly_workloads(_suite(context, name) for name in engine.suites)
+
+
+def engine_models(context: Context, engine: Engine) -> tuple[Model, ...]:
+    """The Models that an Engine serves; the configuration's reader has made sure that they exist."""
+    return tuple(model for model in context.config.models if model.name in engine.models)
+
+
+def _suite(context: Context, name: str) -> Suite:
+    path = context.config.suites_folder / f"{name}.toml"
+    if not path.exists():
+        raise BadInputError(f"there is no suite {name!r}: expected {path}; name another in perfd.toml, or write that file")
+    return suites.load_suite(path)
