@@ -8,7 +8,7 @@ from perfd.builders.process import AskError, BuildError, ask, clean_environment
 from perfd.errors import BadInputError, PerfdError
 
 FETCH_LIMIT_S = 1800.0
-QUIET = {"PIP_NO_INPUT": "1", "PIP_ROOT_USER_ACTION": "ignore", "LC_ALL": "C.UTF-8"}
+QUIET = {"PIP_NO_INPUT": "1", "PIP_ROOT_USER_ACTION": "ignore"}
 _SILENT = (
     "NewConnectionError",
     "ConnectionError",

@@ -17,9 +17,13 @@ from perfd.errors import PerfdError
 
 TAIL_LINES = 60
 TAIL_BYTES = 16_384
-_SECRET = re.compile(r"^PERFD_|(?:^|_)(?:TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|PRIVATE_KEY|API_?KEY|ACCESS_KEY)(?:_|$)")
+_SECRET = re.compile(
+    r"^PERFD_|(?:^|_)(?:TOKEN|SECRET|CREDENTIALS?|PRIVATE_KEY|API_?KEY|ACCESS_KEY)(?:_|$)|PASS(?:WORD|WD|PHRASE)"
+)
 _GIT_PLACE = {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"}
 """Set while a git hook runs; every git below would look at the wrong repository."""
+_PLAIN = {"LC_ALL": "C.UTF-8"}
+"""Sentences of other programs are recognised in English only."""
 _REMEDY = {
     "git": "install git",
     "cmake": "install CMake, or put the wheel `cmake` beside perfd",
@@ -95,14 +99,15 @@ def clean_environment() -> dict[str, str]:
 
     A Build runs code that others wrote: it gets nothing that it could send away.
     """
-    return {name: value for name, value in os.environ.items() if not _SECRET.search(name) and name not in _GIT_PLACE}
+    kept = {name: value for name, value in os.environ.items() if not _SECRET.search(name) and name not in _GIT_PLACE}
+    return kept | _PLAIN
 
 
 def git_environment() -> dict[str, str]:
     """The environment for git: its credentials stay, perfd's own variables go, nothing asks a person."""
     mine = {name: value for name, value in os.environ.items() if not name.startswith("PERFD_") and name not in _GIT_PLACE}
     mine.setdefault("GIT_SSH_COMMAND", "ssh -oBatchMode=yes -oConnectTimeout=20")
-    return mine | {"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "true", "SSH_ASKPASS": "true", "LC_ALL": "C"}
+    return mine | {"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "true", "SSH_ASKPASS": "true"} | _PLAIN
 
 
 def tail(log: Path) -> str:

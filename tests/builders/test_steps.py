@@ -1,0 +1,90 @@
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from perfd.builders.process import BuildError, Workshop, ask, os_sentence, tail
+from perfd.errors import PerfdError
+
+
+@pytest.fixture
+def workshop(tmp_path: Path) -> Workshop:
+    return Workshop(tmp_path / "build.log", time.monotonic() + 60)
+
+
+def test_what_a_step_prints_stands_in_the_log_below_its_command(workshop: Workshop, tmp_path: Path) -> None:
+    workshop.run(["sh", "-c", "echo out; echo err >&2"], tmp_path)
+
+    assert "$ sh -c 'echo out; echo err >&2'\nout\nerr" == tail(workshop.log)
+
+
+def test_a_step_that_fails_is_told_with_its_status(workshop: Workshop, tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match="sh ended with 7"):
+        workshop.run(["sh", "-c", "exit 7"], tmp_path)
+
+
+def test_a_step_that_is_killed_is_told_by_the_signal(workshop: Workshop, tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match="sh was ended by SIGKILL; out of memory, perhaps"):
+        workshop.run(["sh", "-c", "kill -9 $$"], tmp_path)
+
+
+def test_a_full_disk_is_told_whoever_meets_it(workshop: Workshop, tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match="the disk is full"):
+        workshop.run(["sh", "-c", "cat /etc/passwd > /dev/full"], tmp_path)
+
+    # The log itself lies on a full disk.
+    with pytest.raises(OSError, match="No space left") as raised:
+        Workshop(Path("/dev/full"), time.monotonic() + 60).run(["true"], tmp_path)
+    assert "the disk is full" in os_sentence(raised.value)
+
+
+def test_a_missing_tool_is_told_with_its_remedy(workshop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    with pytest.raises(BuildError, match="cmake is not on this machine's PATH: install CMake"):
+        workshop.run(["cmake", "--version"], tmp_path)
+
+
+def test_a_step_without_end_is_stopped_with_all_its_children(tmp_path: Path) -> None:
+    workshop = Workshop(tmp_path / "build.log", time.monotonic() + 0.3)
+
+    with pytest.raises(BuildError, match="did not end within the Build's time limit"):
+        workshop.run(["sh", "-c", "sleep 600 & echo $!; wait"], tmp_path)
+
+    child = int(tail(workshop.log).splitlines()[-1])
+    # Gone, or a zombie that only its adoptive parent has yet to collect.
+    stat = Path(f"/proc/{child}/stat")
+    assert not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+def test_an_answer_that_never_comes_may_be_tried_again() -> None:
+    with pytest.raises(PerfdError, match=r"sleep did not answer within 0.2 s") as raised:
+        ask(["sleep", "600"], time_limit_s=0.2)
+
+    assert not raised.value.permanent
+
+
+def test_a_build_sees_no_secret(workshop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PERFD_DATABASE_URL", "HF_TOKEN", "AWS_SECRET_ACCESS_KEY", "OPENAI_API_KEY", "PGPASSWORD"):
+        monkeypatch.setenv(name, "hidden")
+    monkeypatch.setenv("TOKENIZERS_PARALLELISM", "seen")
+
+    workshop.run(["env"], tmp_path)
+
+    assert "hidden" not in workshop.log.read_text()
+    assert "seen" in workshop.log.read_text()
+
+
+def test_the_tail_of_a_huge_log_stays_small(tmp_path: Path) -> None:
+    log = tmp_path / "build.log"
+    log.write_text("x" * 200 * 1024 + "\n" + "line\n" * 1000 + "the end\n")
+
+    assert 60 == len(tail(log).splitlines())
+    assert tail(log).endswith("the end")
+
+
+def test_a_folder_without_permission_is_told(tmp_path: Path) -> None:
+    error = PermissionError(13, os.strerror(13), str(tmp_path))
+
+    assert f"no permission to write ({tmp_path})" in os_sentence(error)
