@@ -31,7 +31,7 @@ def measure(job: Job) -> Results:
     started_at = datetime.now(UTC)
     kind = str(job.workload.parameters["kind"])
     prepare(interpreted=kind == "values", cache=Path(tempfile.mkdtemp(prefix="triton-", dir=job.work)))
-    if job.device.name != "cpu":
+    if kind == "timing":
         os.environ["CUDA_VISIBLE_DEVICES"] = job.device.name
     measuring = importlib.import_module(f"perfd.bench.kernels.{kind}")
     try:

@@ -32,8 +32,8 @@ WARMUP_ROUNDS = 10
 ROUNDS = 50
 """Fixed, so that a kernel that is slow at first cannot choose how often it is measured."""
 CACHE_MULTIPLE = 5
-SPIN_CYCLES = 2_000_000
-"""About a millisecond: longer than the host needs to launch a graph."""
+SPIN_CYCLES, SPIN_CYCLES_A_LAUNCH = 2_000_000, 2_000
+"""About a millisecond, and another for a thousand launches: longer than the host needs to launch a graph."""
 ALIGNMENT = 256
 """Bytes; what a launch finds divisible by 16 in a server must be so here."""
 
@@ -83,7 +83,7 @@ def rotation(op: Op, axes: Mapping[str, int], dtype: str, seed: int) -> Rotation
     cache_bytes = torch.cuda.get_device_properties(draw.generator.device).L2_cache_size
     count = copies_needed(sum(tensor.nbytes for tensor in first), cache_bytes)
     del first
-    store, copies = _copies(op, axes, draw, count)
+    store, copies = copies_of(op, axes, draw, count)
     store.normal_(generator=draw.generator)
 
     side = torch.cuda.Stream()
@@ -98,22 +98,25 @@ def rotation(op: Op, axes: Mapping[str, int], dtype: str, seed: int) -> Rotation
     return Rotation(op, draw, store, copies, outputs, graph)
 
 
-def _copies(op: Op, axes: Mapping[str, int], draw: Draw, count: int) -> tuple[torch.Tensor, tuple[tuple[Any, ...], ...]]:
-    """One store of values, and `count` copies of the op's inputs whose floating-point tensors are views of it."""
-    step = ALIGNMENT // draw.dtype.itemsize
+def copies_of(op: Op, axes: Mapping[str, int], draw: Draw, count: int) -> tuple[torch.Tensor, tuple[tuple[Any, ...], ...]]:
+    """A store of values, and `count` copies of the op's inputs whose floating-point tensors are views of it without overlap."""
     shapes = [tensor.shape if tensor.is_floating_point() else None for tensor in op.inputs(draw, **axes)]
-    sizes = [-(-shape.numel() // step) * step for shape in shapes if shape is not None]
-    store = torch.empty(count * sum(sizes), dtype=draw.dtype, device="cuda")
-    at = 0
-    copies = []
+    room = sum(_padded(shape.numel(), draw.dtype) for shape in shapes if shape is not None)
+    store = torch.empty(count * room, dtype=draw.dtype, device=draw.generator.device)
+    copies, at = [], 0
     for _ in range(count):
-        drawn = list(op.inputs(draw, **axes))
+        copy = list(op.inputs(draw, **axes))
         for index, shape in enumerate(shapes):
             if shape is not None:
-                drawn[index] = store[at : at + shape.numel()].view(shape)
-                at += -(-shape.numel() // step) * step
-        copies.append(tuple(drawn))
+                copy[index] = store[at : at + shape.numel()].view(shape)
+                at += _padded(shape.numel(), draw.dtype)
+        copies.append(tuple(copy))
     return store, tuple(copies)
+
+
+def _padded(elements: int, dtype: torch.dtype) -> int:
+    step = ALIGNMENT // dtype.itemsize
+    return -(-elements // step) * step
 
 
 class GpuClock:
@@ -133,7 +136,7 @@ class GpuClock:
         if self._started is None:
             torch.cuda.synchronize()
             # While this spins the host launches what is timed; otherwise the launch itself would be part of the time.
-            torch.cuda._sleep(SPIN_CYCLES)  # noqa: SLF001 - the only kernel in torch that waits; torch's own tests time with it
+            torch.cuda._sleep(SPIN_CYCLES + SPIN_CYCLES_A_LAUNCH * self.launches)  # noqa: SLF001 - the only kernel in torch that waits; torch's own tests time with it
             event.record()
             self._started = event
         else:
