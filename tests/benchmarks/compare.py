@@ -242,7 +242,7 @@ def _smallest(rng: np.random.Generator, comparisons: int) -> Floats:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=20261129, help="of every draw (default 20261129)")
-    parser.add_argument("--scale", type=float, default=1.0, help="of the number of comparisons (default 1: about 4 minutes)")
+    parser.add_argument("--scale", type=float, default=1.0, help="of the number of comparisons (default 1: about 15 minutes)")
     parser.add_argument("--rivals", help="Python of an environment with inference-doctor and benchmatrix")
     parser.add_argument("--calibrate", action="store_true", help="print the table of perfd.stats.sequential instead")
     asked = parser.parse_args()
@@ -250,9 +250,7 @@ def main() -> None:
         calibrate()
         return
     planted, zero, beside = (max(100, int(asked.scale * n)) for n in (4000, 20000, 1000))
-    say(
-        f"Seed {asked.seed}; {planted} comparisons a planted row, {zero} a zero row, {beside} beside others; {len(KINDS)} kinds of noise."
-    )
+    say(f"Seed {asked.seed}; {planted} comparisons a planted row, {zero} a zero row, {beside} beside other tools.")
     planted_table(asked.seed, planted)
     zero_table(asked.seed, zero)
     rivals_table(asked.rivals, asked.seed, beside)
