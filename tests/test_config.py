@@ -282,6 +282,13 @@ def test_a_time_limit_that_is_none_is_told(value: str) -> None:
     assert "perfd.toml:8: engines.launch.ready_timeout_s must be" in told
 
 
+def test_every_stanza_in_the_documentation_of_engines_is_read_without_a_mistake() -> None:
+    stanzas = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "engines.md").read_text(encoding="utf-8"), re.DOTALL)
+
+    assert 3 == len(stanzas)
+    assert 3 == len(load("\n".join(stanzas)).engines)
+
+
 def places(value: Any, here: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in items:

@@ -35,6 +35,7 @@ def revisions(source: Source, state: Path, progress: Progress = quiet) -> tuple[
     """
     mirror = _mirror(source, state)
     with held(mirror.with_suffix(".lock")):
+        _unlock(mirror)
         _update(mirror, source, progress)
     said = _git(mirror, "log", "--first-parent", "--reverse", "--format=%H%x00%P%x00%cI%x00%s", _tracked(source.branch), "--")
     # Commit messages may hold other line ends than \n, which splitlines would take for new commits.
@@ -84,6 +85,12 @@ def _update(mirror: Path, source: Source, progress: Progress) -> None:
     _tell_rewritten(mirror, source, before, progress)
 
 
+def _unlock(mirror: Path) -> None:
+    """No lock of a git that was killed is left; only who holds our own lock of the mirror writes into it."""
+    for stale in [*mirror.glob("*.lock"), *(mirror / "refs").rglob("*.lock")]:
+        stale.unlink()
+
+
 def _tell_rewritten(mirror: Path, source: Source, before: str | None, progress: Progress) -> None:
     if before is None:
         return
@@ -104,6 +111,7 @@ def _need(mirror: Path, source: Source, commit: str) -> None:
     with held(mirror.with_suffix(".lock")):
         if (mirror / "HEAD").exists() and _has(mirror, commit):
             return
+        _unlock(mirror)
         if not (mirror / "HEAD").exists():
             _init(mirror)
         try:

@@ -46,6 +46,16 @@ def test_a_new_commit_is_seen_the_next_time(repository: Repository, state: Path)
     assert second == revisions(git_source(repository), state)[-1].name
 
 
+def test_a_git_that_was_killed_while_it_fetched_does_not_block_the_next_one(repository: Repository, state: Path) -> None:
+    repository.commit("First", a__txt="1")
+    revisions(git_source(repository), state)
+    (ref,) = state.rglob("refs/perfd/tracked/main")
+    ref.with_name("main.lock").touch()
+    second = repository.commit("Second", a__txt="2")
+
+    assert second == revisions(git_source(repository), state)[-1].name
+
+
 def test_an_empty_repository_is_told(repository: Repository, state: Path) -> None:
     with pytest.raises(BadInputError, match="has no commits yet"):
         revisions(git_source(repository), state)
