@@ -114,6 +114,8 @@ def _serving(table: Table) -> dict[str, Json]:
         "ignore_eos": table.flag("ignore_eos", default=True),
         **_offered(table),
     }
+    if "send_lag_p99_s" in table.values:
+        parameters["send_lag_p99_s"] = table.number("send_lag_p99_s", default=0.001, least=0.0001)
     if parameters["prompts"] == "agentic":
         parameters |= {
             "turns": table.whole("turns", default=2, least=1),

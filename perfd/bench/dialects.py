@@ -6,7 +6,7 @@ token that is not among the candidates that the engine reports has a bound inste
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -46,6 +46,9 @@ class Dialect(Protocol):
     def load_body(self, parameters: Mapping[str, Json]) -> dict[str, Json]:
         """Further fields for every request of a load."""
 
+    def tokenizer(self, asker: Asker) -> Callable[[str], int] | None:
+        """A function that counts a text's tokens without special ones; absent where the engine does not tell them."""
+
     def score(self, asker: Asker, text: str, top_k: int) -> list[Scored]:
         """One Scored for each token of `text` but the first, each given all tokens before it."""
 
@@ -72,6 +75,10 @@ class LlamaCpp:
     def load_body(self, parameters: Mapping[str, Json]) -> dict[str, Json]:
         """Prefix caching stays on, as users have it; a load that must not profit from it has fresh prompts."""
         return {**load_fields(parameters), "cache_prompt": True}
+
+    def tokenizer(self, asker: Asker) -> Callable[[str], int] | None:
+        """By /tokenize."""
+        return lambda text: len(self.tokens(asker, text))
 
     def score(self, asker: Asker, text: str, top_k: int) -> list[Scored]:
         """Teacher-forced: the prompt grows by one token of the text a question, so each costs the engine one token.
@@ -118,6 +125,20 @@ class OpenAi:
     def load_body(self, parameters: Mapping[str, Json]) -> dict[str, Json]:
         """Nothing of its own."""
         return load_fields(parameters)
+
+    def tokenizer(self, asker: Asker) -> Callable[[str], int] | None:
+        """By /tokenize as vLLM has it; absent elsewhere."""
+        model = model_name(asker)
+
+        def count(text: str) -> int:
+            answer = asker.post("/tokenize", {"model": model, "prompt": text, "add_special_tokens": False})
+            return int(_number(answer.get("count"), int, "count"))
+
+        try:
+            count("perfd")
+        except EngineError:
+            return None
+        return count
 
     def score(self, asker: Asker, text: str, top_k: int) -> list[Scored]:  # noqa: ARG002 - every value is exact
         """Exact log-probabilities of every token of the prompt, in one question; nothing is bounded."""

@@ -8,7 +8,7 @@ from perfd.bench.dialects import Dialect, counters, dialect, model_name
 from perfd.bench.engine import HOST, EngineError, Server
 from perfd.bench.load import LoadPlan, LoadReport, RequestTrace, metrics, report_json, run_load
 from perfd.bench.load.events import Reason, RequestOutcome
-from perfd.bench.load.plan import Api, Arrival, PromptKind, PromptPlan
+from perfd.bench.load.plan import Api, Arrival, Bounds, PromptKind, PromptPlan
 from perfd.bench.measured import Measured
 from perfd.domain.identity import Json
 from perfd.domain.job import Job
@@ -32,13 +32,12 @@ def measure(job: Job, server: Server) -> Measured:
     asker = Asker(server.port)
     plan = plan_for(job, server, speaks, model_name(asker))
     before = read_counters(asker)
-    report = run_load(plan)
+    report = run_load(plan, speaks.tokenizer(asker))
     server.check_alive()
     after = read_counters(asker)
     asker.close()
-    traces = report.log.traces
-    check_any_done(traces)
-    return Measured(samples(traces), beside(report, before, after), why_void(report, plan.prompts))
+    check_any_done(report.traces)
+    return Measured(samples(report), beside(report, before, after), why_void(report, plan.prompts))
 
 
 def plan_for(job: Job, server: Server, speaks: Dialect, model: str) -> LoadPlan:
@@ -55,11 +54,17 @@ def plan_for(job: Job, server: Server, speaks: Dialect, model: str) -> LoadPlan:
         warmup_requests=int(given.get("warmup_requests", 0)),
         api=Api(given.get("api", "chat")),
         prompts=prompts_for(job),
+        bounds=bounds_for(given),
         extra_body=speaks.load_body(given),
         stall_s=patience_s,
         request_timeout_s=patience_s,
         drain_s=patience_s,
     )
+
+
+def bounds_for(given: Mapping[str, Json]) -> Bounds:
+    """How late the client may send; the load client's own bound unless the Workload has another."""
+    return Bounds(send_lag_p99_s=float(given["send_lag_p99_s"])) if "send_lag_p99_s" in given else Bounds()
 
 
 def prompts_for(job: Job) -> PromptPlan:
@@ -95,23 +100,18 @@ def check_any_done(traces: Sequence[RequestTrace]) -> None:
     )
 
 
-def samples(traces: Sequence[RequestTrace]) -> dict[str, Sequence[float]]:
-    """One Sample a request, a token or a Run, by Metric."""
-    measured = [trace for trace in traces if trace.measured]
-    failed = [trace for trace in measured if trace.outcome is not RequestOutcome.DONE]
-    rate = metrics.output_tokens_per_s(traces)
-    return {
-        **metrics.samples(traces),
-        "output_tokens_per_s": [] if rate is None else [rate],
-        "failed_requests": [float(len(failed))],
-    }
+def samples(report: LoadReport) -> dict[str, Sequence[float]]:
+    """One Sample a request, a token or a Run, by Metric; a request that was given up as the window ended has failed too."""
+    measured = [trace for trace in report.traces if trace.measured]
+    lost = [trace for trace in measured if trace.outcome is not RequestOutcome.DONE]
+    return {**report.samples, "failed_requests": [float(len(lost))]}
 
 
 def why_void(report: LoadReport, prompts: PromptPlan) -> str:
     """One sentence on what spoilt the load; "" when nothing did."""
     if not report.valid:
         return "the load was not what was asked: " + "; ".join(report.why_invalid)
-    warm = warm_share(report.log.traces)
+    warm = warm_share(report.traces)
     if not prompts.reuse_prefix and warm > WARM_SHARE:
         return f"{warm:.0%} of the fresh prompts' tokens came out of the engine's cache; restart the engine between Runs"
     return ""
@@ -138,7 +138,7 @@ def read_counters(asker: Asker) -> dict[str, float]:
 def beside(report: LoadReport, before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, Json]:
     """What a reader wants beside the Samples: the client's answer, and tokens as the server counts them against ours."""
     answer = report_json(report)
-    traces = report.log.traces
+    traces = report.traces
     return {
         "load": {name: value for name, value in answer.items() if name != "metrics"},
         "tokens": {
