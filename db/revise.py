@@ -16,7 +16,7 @@ from perfd.store.embedded import EmbeddedPostgres
 
 def main() -> None:
     """A file more lies in db/versions, to be read and corrected by a person."""
-    with tempfile.TemporaryDirectory(dir="/tmp") as folder:  # noqa: S108  # where the server's user can enter
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:  # where the server's user can enter
         Path(folder).chmod(0o755)
         with EmbeddedPostgres(Path(folder)) as server:
             if any((migrate.SCRIPTS / "versions").glob("0*.py")):

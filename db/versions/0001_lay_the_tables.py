@@ -166,6 +166,19 @@ def upgrade() -> None:
     )
     op.create_index("ix_outbox_due", "outbox", ["next_at"], unique=False, postgresql_where=sa.text("done_at IS NULL"))
     op.create_table(
+        "service",
+        sa.Column("id", sa.Integer(), autoincrement=False, nullable=False, comment="Always 1: there is one row."),
+        sa.Column(
+            "began_at",
+            sa.DateTime(timezone=True),
+            nullable=False,
+            comment="When perfd began on this database: no night before it was missed.",
+        ),
+        sa.CheckConstraint("id = 1", name=op.f("ck_service_one_row")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_service")),
+        comment="The service itself, in one row.",
+    )
+    op.create_table(
         "subject",
         sa.Column(
             "id",

@@ -3,8 +3,9 @@
     with EmbeddedPostgres(Path(".perfd")) as server:
         create_engine(server.url)
 
-Folder `<state>/postgres`: `users.lock` (held shared by every user), `start.lock` (held by whoever starts the server), `supervisor.lock`
-(held by the supervisor), `server.log`, and `data`, or `data.elsewhere` with the path of the data where the server's user cannot enter.
+The folder `<state>/postgres` holds `users.lock` (held shared by every user), `start.lock` (held while the server is started),
+`supervisor.lock` (held by the supervisor), `server.log`, and `data`; or, where the server's user cannot enter the state folder,
+`data.elsewhere` with the path of the data.
 """
 
 import fcntl
@@ -36,7 +37,9 @@ SIGNS = {
     "No space left on device": "{where}: the disk is full; free some space and start again (nothing was lost)",
     "Permission denied": "{where}: the database's user may not use this folder; set PERFD_STATE to a folder that it can enter",
     "Address already in use": "another Postgres listens where perfd's should; end it and start again ({where})",
-    "database files are incompatible": "{where} was made by another version of Postgres; docs/operations.md says how to move the data",
+    "database files are incompatible": (
+        "{where} was made by another version of Postgres; docs/operations.md says how to move the data"
+    ),
 }
 SETTINGS = {
     "listen_addresses": "",
@@ -76,8 +79,8 @@ class EmbeddedPostgres:
         except PermissionError as error:
             self._leave()
             raise PerfdError(
-                f"{error.filename or self.home}: this user may not use perfd's database folder; run perfd as the user who made it, "
-                "or set PERFD_STATE to a folder of your own"
+                f"{error.filename or self.home}: this user may not use perfd's database folder; run perfd as the user who made "
+                "it, or set PERFD_STATE to a folder of your own"
             ) from None
         except OSError as error:
             self._leave()
@@ -165,7 +168,7 @@ def _is_held(path: Path) -> bool:
 
 
 def _others_hold(users: IO[str]) -> bool:
-    """Whether other users are left. (When only shared locks can be had, somebody holds one; when none can, the supervisor ends.)"""
+    """Whether other users are left: a shared lock can be had then, and no exclusive one; where neither can, the server ends."""
     return not _take(users, fcntl.LOCK_EX) and _take(users, fcntl.LOCK_SH)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Row, Select, select, update
+from sqlalchemy import Connection, Engine, Select, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from perfd.domain.metric import Better
@@ -15,7 +15,7 @@ from perfd.domain.verdict import Change, ChangeStatus, Judgement, Verdict
 from perfd.errors import PerfdError
 from perfd.store import occasions, reading, tables
 from perfd.store.records import ChangeRow, SeriesInfo
-from perfd.store.writing import clean
+from perfd.store.writing import AnyRow, clean
 
 P = tables.point.c
 C = tables.change.c
@@ -50,7 +50,7 @@ class Judgements:
         with self.engine.begin() as connection:
             occasion_id = occasions.id_of(connection, occasion)
             _write_verdict(connection, series_id, occasion_id, judgement.verdict, now)
-            _write_changes(connection, series_id, occasion_id, points, judgement.changes, now)
+            _write_changes(connection, (series_id, occasion_id), points, judgement.changes, now)
 
     def verdict(self, series_id: int, occasion: Occasion) -> Verdict | None:
         """What was said of the Series after the occasion."""
@@ -87,18 +87,19 @@ def _write_verdict(connection: Connection, series_id: int, occasion_id: int, ver
 
 
 def _write_changes(
-    connection: Connection, series_id: int, occasion_id: int, points: Sequence[Point], found: Sequence[Change], now: datetime
+    connection: Connection, seen: tuple[int, int], points: Sequence[Point], found: Sequence[Change], now: datetime
 ) -> None:
+    """The Changes of a Series, as seen after an occasion (the ids of both)."""
+    series_id, occasion_id = seen
     place = {point.run: index for index, point in enumerate(points)}
     standing = [row for row in connection.execute(_standing(series_id)) if row.key in place]
     kept = _match(found, standing, place)
-    for row in standing:
-        if row.id not in kept.values():
-            connection.execute(update(tables.change).where(C.id == row.id).values(gone_at=now))
+    gone = [row.id for row in standing if row.id not in kept.values()]
+    connection.execute(update(tables.change).where(C.id.in_(gone)).values(gone_at=now))
     better = _direction(connection, series_id)
     for index, change in enumerate(found):
-        values = _values(connection, points[change.index], change, better) | {"seen_in": occasion_id}
-        _write_change(connection, kept.get(index), values | {"series_id": series_id}, occasion_id, now)
+        values = _values(connection, points[change.index], change, better)
+        _write_change(connection, kept.get(index), values | {"series_id": series_id, "seen_in": occasion_id}, now)
 
 
 def _standing(series_id: int) -> Select[Any]:
@@ -112,7 +113,7 @@ def _standing(series_id: int) -> Select[Any]:
     )
 
 
-def _match(found: Sequence[Change], standing: Sequence[Row[Any]], place: dict[str, int]) -> dict[int, int]:
+def _match(found: Sequence[Change], standing: Sequence[AnyRow], place: dict[str, int]) -> dict[int, int]:
     """Which found Change (by position) is which that stands (by id): nearest first, same direction, at most NEAR Points away."""
     pairs = sorted(
         (abs(change.index - place[row.key]), index, row.id)
@@ -153,10 +154,10 @@ def _values(connection: Connection, point: Point, change: Change, better: Better
     }
 
 
-def _write_change(connection: Connection, change_id: int | None, values: dict[str, Any], occasion_id: int, now: datetime) -> None:
+def _write_change(connection: Connection, change_id: int | None, values: dict[str, Any], now: datetime) -> None:
     detected = values["status"] == ChangeStatus.DETECTED.value
     if change_id is None:
-        added = values | {"found_in": occasion_id, "detected_at": now if detected else None}
+        added = values | {"found_in": values["seen_in"], "detected_at": now if detected else None}
         connection.execute(insert(tables.change).values(**added))
         return
     old = connection.execute(select(C.status, C.detected_at).where(C.id == change_id)).one()

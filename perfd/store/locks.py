@@ -1,7 +1,7 @@
 """Locks that live as long as a connection: one measuring process a device, one clock a database.
 
-A Postgres session lock is let go when its holder dies, however it dies. Its connection is in autocommit, so no transaction stays open
-while something is measured.
+A Postgres session lock is let go when its holder dies, however it dies. Its connection is in autocommit, so that no transaction
+stays open while something is measured.
 """
 
 from collections.abc import Iterator

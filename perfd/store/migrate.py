@@ -98,7 +98,7 @@ def _version(connection: Connection) -> str | None:
 
 
 def _refuse_old_server(connection: Connection) -> None:
-    major = (connection.dialect.server_version_info or (0,))[0]
+    major = int((connection.dialect.server_version_info or (0,))[0])
     if major < OLDEST_POSTGRES:
         raise PerfdError(f"the database is Postgres {major}, and perfd needs {OLDEST_POSTGRES} or newer; upgrade that server")
 
@@ -109,7 +109,7 @@ def _refuse_unknown(connection: Connection) -> None:
     known = {script.revision for script in _scripts().walk_revisions()}
     if found is not None and found not in known:
         raise PerfdError(
-            f"the database is at schema {found}, which a newer perfd made; use that perfd here, or restore a backup from before it"
+            f"the database is at schema {found}, which a newer perfd made; use that perfd, or restore a backup from before it"
         )
     missing = _missing_tables(connection, found)
     if missing:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Row, select, update
+from sqlalchemy import Connection, Engine, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from perfd.domain.codec import to_json
@@ -14,9 +14,9 @@ from perfd.domain.occasion import Finding, Occasion, OccasionState
 from perfd.domain.run import OccasionKind
 from perfd.errors import PerfdError
 from perfd.store import tables
-from perfd.store.writing import clean
+from perfd.store.writing import AnyRow, clean
 
-O = tables.occasion.c
+Occ = tables.occasion.c
 
 
 @dataclass(frozen=True)
@@ -41,21 +41,23 @@ class Occasions:
 
     def in_state(self, state: OccasionState) -> Occasion | None:
         """The occasion in that state that has been due longest; absent where there is none."""
-        asked = select(O.kind, O.nominal_at, O.label).where(O.state == state.value).order_by(O.nominal_at, O.id).limit(1)
+        asked = (
+            select(Occ.kind, Occ.nominal_at, Occ.label).where(Occ.state == state.value).order_by(Occ.nominal_at, Occ.id).limit(1)
+        )
         with self.engine.begin() as connection:
             row = connection.execute(asked).first()
         return None if row is None else as_occasion(row)
 
     def every_in_state(self, state: OccasionState) -> tuple[Occasion, ...]:
         """All occasions in that state, the one that has been due longest first."""
-        asked = select(O.kind, O.nominal_at, O.label).where(O.state == state.value).order_by(O.nominal_at, O.id)
+        asked = select(Occ.kind, Occ.nominal_at, Occ.label).where(Occ.state == state.value).order_by(Occ.nominal_at, Occ.id)
         with self.engine.begin() as connection:
             return tuple(as_occasion(row) for row in connection.execute(asked))
 
     def state(self, occasion: Occasion) -> OccasionState | None:
         """How far it has come; absent where it was never opened."""
         with self.engine.begin() as connection:
-            found = connection.execute(select(O.state).where(O.name == occasion.name)).scalar()
+            found = connection.execute(select(Occ.state).where(Occ.name == occasion.name)).scalar()
         return None if found is None else OccasionState(found)
 
     def move(self, occasion: Occasion, old: OccasionState, new: OccasionState, now: datetime) -> bool:
@@ -67,7 +69,7 @@ class Occasions:
         """The occasion went from judged to reported, with its report; False when it was not judged, or reported before."""
         changed = (
             update(tables.occasion)
-            .where(O.name == occasion.name, O.state == OccasionState.JUDGED.value)
+            .where(Occ.name == occasion.name, Occ.state == OccasionState.JUDGED.value)
             .values(state=OccasionState.REPORTED.value, moved_at=now, closed_at=now, report=clean(to_json(report)))
         )
         with self.engine.begin() as connection:
@@ -75,11 +77,11 @@ class Occasions:
 
     def last(self, kind: OccasionKind = OccasionKind.NIGHT, state: OccasionState | None = None) -> Occasion | None:
         """The newest occasion of a kind (in a state)."""
-        asked = select(O.kind, O.nominal_at, O.label).where(O.kind == kind.value)
+        asked = select(Occ.kind, Occ.nominal_at, Occ.label).where(Occ.kind == kind.value)
         if state is not None:
-            asked = asked.where(O.state == state.value)
+            asked = asked.where(Occ.state == state.value)
         with self.engine.begin() as connection:
-            row = connection.execute(asked.order_by(O.nominal_at.desc(), O.id.desc()).limit(1)).first()
+            row = connection.execute(asked.order_by(Occ.nominal_at.desc(), Occ.id.desc()).limit(1)).first()
         return None if row is None else as_occasion(row)
 
     def note(self, occasion: Occasion, finding: Finding, now: datetime) -> bool:
@@ -104,7 +106,9 @@ class Occasions:
 
 def move(connection: Connection, occasion: Occasion, old: OccasionState, new: OccasionState, now: datetime) -> bool:
     """As `Occasions.move`, inside a transaction of the caller's."""
-    changed = update(tables.occasion).where(O.name == occasion.name, O.state == old.value).values(state=new.value, moved_at=now)
+    changed = (
+        update(tables.occasion).where(Occ.name == occasion.name, Occ.state == old.value).values(state=new.value, moved_at=now)
+    )
     return connection.execute(changed).rowcount == 1
 
 
@@ -117,12 +121,12 @@ def findings(connection: Connection, occasion_id: int) -> tuple[Finding, ...]:
 
 def id_of(connection: Connection, occasion: Occasion) -> int:
     """The occasion's row; raises PerfdError where it was never opened."""
-    found = connection.execute(select(O.id).where(O.name == occasion.name)).scalar()
+    found = connection.execute(select(Occ.id).where(Occ.name == occasion.name)).scalar()
     if found is None:
         raise PerfdError(f"there is no occasion {occasion.name}; open it first")
     return int(found)
 
 
-def as_occasion(row: Row[Any]) -> Occasion:
+def as_occasion(row: AnyRow) -> Occasion:
     """The domain's word for a row with kind, nominal_at and label."""
     return Occasion(OccasionKind(row.kind), row.nominal_at, row.label)

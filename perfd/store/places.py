@@ -91,7 +91,7 @@ def _wheel() -> Path:
 
 
 def _can_use(account: pwd.struct_passwd, path: Path) -> bool:
-    """Whether the kernel lets that user enter (a folder) or execute (a file); asked, because mode bits are not the whole truth."""
+    """Whether the kernel lets that user enter (a folder) or execute (a file); asked, as mode bits are not the whole truth."""
     asked = subprocess.run(
         ["test", "-x", path],
         check=False,

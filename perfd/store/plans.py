@@ -1,10 +1,11 @@
 """Plans: everything that an occasion owes, written in one transaction."""
 
 from collections.abc import Container
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, Engine, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from perfd.domain.build import BuildSpec, BuildState
@@ -21,21 +22,34 @@ from perfd.store.writing import add_missing, clean, ensure
 B = tables.build.c
 
 
-def write_plan(connection: Connection, occasion: Occasion, plan: Plan, gone: Container[str], now: datetime) -> bool:
-    """The occasion is planned and everything it owes stands there; False (and nothing changed) unless it was watched.
+@dataclass(frozen=True)
+class Plans:
+    """Questions about plans."""
 
-    `gone` holds digests of Builds whose artifact is no longer on disk: they are queued again, like those that failed.
-    """
-    if not occasions.move(connection, occasion, OccasionState.WATCHED, OccasionState.PLANNED, now):
-        return False
-    add_runs(connection, occasion, plan, gone, now)
-    return True
+    engine: Engine
+
+    def write(self, occasion: Occasion, plan: Plan, gone: Container[str], now: datetime) -> bool:
+        """The occasion is planned and everything it owes stands there; False (and nothing changed) unless it was watched.
+
+        A Build that is built stays so, unless its digest is in `gone` (its artifact is no longer on disk); that one, and one that
+        failed earlier, is queued again.
+        """
+        with self.engine.begin() as connection:
+            if not occasions.move(connection, occasion, OccasionState.WATCHED, OccasionState.PLANNED, now):
+                return False
+            _add(connection, occasion, plan, gone, now)
+            return True
+
+    def add(self, occasion: Occasion, plan: Plan, gone: Container[str], now: datetime) -> int:
+        """What `plan` owes stands there beside what was planned before (more blocks of a comparison); how many Runs are new."""
+        with self.engine.begin() as connection:
+            return _add(connection, occasion, plan, gone, now)
 
 
-def add_runs(connection: Connection, occasion: Occasion, plan: Plan, gone: Container[str], now: datetime) -> int:
-    """What `plan` owes stands there beside what was planned before; answers how many Runs are new."""
+def _add(connection: Connection, occasion: Occasion, plan: Plan, gone: Container[str], now: datetime) -> int:
     occasion_id = occasions.id_of(connection, occasion)
-    builds = {one.spec.digest: _write_build(connection, occasion_id, one, gone, now) for one in plan.builds}
+    known = _known_builds(connection, {one.build.digest for one in plan.runs})
+    builds = known | {one.spec.digest: _write_build(connection, occasion_id, one, gone, now) for one in plan.builds}
     workloads = {one.workload.identity: one.workload for one in plan.runs}
     workload_ids = {identity: _write_workload(connection, one) for identity, one in workloads.items()}
     models = {one.model: _write_model(connection, one.model) for one in plan.runs if one.model is not None}
@@ -51,6 +65,11 @@ def add_runs(connection: Connection, occasion: Occasion, plan: Plan, gone: Conta
         for one in plan.runs
     ]
     return add_missing(connection, tables.run, rows)
+
+
+def _known_builds(connection: Connection, digests: set[str]) -> dict[str, int]:
+    """The ids of Builds that were planned before: more blocks of a comparison need no new Build."""
+    return dict(connection.execute(select(B.digest, B.id).where(B.digest.in_(digests))).tuples().all())
 
 
 def _write_build(connection: Connection, occasion_id: int, planned: PlannedBuild, gone: Container[str], now: datetime) -> int:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, select
+from sqlalchemy import ColumnElement, Connection, Select, select
 
 from perfd.domain.environment import Device, Environment
 from perfd.domain.metric import Better, Metric, MetricKind, Reduction
@@ -12,6 +12,7 @@ from perfd.domain.suite import WorkloadClass
 from perfd.domain.verdict import ChangeKind, ChangeStatus, Outcome, Verdict
 from perfd.store import tables
 from perfd.store.records import ChangeRow, PointRow, RunRow, SeriesInfo
+from perfd.store.writing import AnyRow
 
 S = tables.series.c
 P = tables.point.c
@@ -21,7 +22,7 @@ M = tables.metric.c
 W = tables.workload.c
 V = tables.revision.c
 B = tables.build.c
-O = tables.occasion.c
+Occ = tables.occasion.c
 
 
 def series_select() -> Select[Any]:
@@ -56,7 +57,7 @@ def metric_columns() -> list[ColumnElement[Any]]:
     return [M[name].label(f"metric_{name}") for name in names]
 
 
-def as_metric(row: Row[Any]) -> Metric:
+def as_metric(row: AnyRow) -> Metric:
     """The Metric of a row with `metric_columns()`."""
     return Metric(
         row.metric_name,
@@ -69,7 +70,7 @@ def as_metric(row: Row[Any]) -> Metric:
     )
 
 
-def as_series(row: Row[Any]) -> SeriesInfo:
+def as_series(row: AnyRow) -> SeriesInfo:
     """The Series of a row of `series_select()`."""
     key = SeriesKey(
         subject=row.subject,
@@ -101,15 +102,15 @@ def point_select() -> Select[Any]:
             B.digest,
             V.name.label("revision"),
             V.title,
-            O.name.label("occasion"),
-            O.nominal_at,
+            Occ.name.label("occasion"),
+            Occ.nominal_at,
             tables.device.c.host,
         )
         .select_from(tables.point)
         .join(tables.run, R.id == P.run_id)
         .join(tables.build, B.id == P.build_id)
         .join(tables.revision, V.id == P.revision_id)
-        .join(tables.occasion, O.id == P.occasion_id)
+        .join(tables.occasion, Occ.id == P.occasion_id)
         .join(tables.device, tables.device.c.id == P.device_id)
     )
 
@@ -124,7 +125,7 @@ def point_rows(connection: Connection, series_id: int, last: int | None = None) 
     return tuple(as_point(row) for row in connection.execute(asked))[::-1]
 
 
-def as_point(row: Row[Any]) -> PointRow:
+def as_point(row: AnyRow) -> PointRow:
     """The Point of a row of `point_select()`."""
     point = Point(
         run=row.run_key,
@@ -142,7 +143,7 @@ def as_point(row: Row[Any]) -> PointRow:
     return PointRow(point, row.run_id, row.title, row.host, row.nominal_at)
 
 
-def as_verdict(row: Row[Any]) -> Verdict:
+def as_verdict(row: AnyRow) -> Verdict:
     """The Verdict of a row of the table."""
     return Verdict(
         outcome=Outcome(row.outcome),
@@ -169,14 +170,14 @@ def changes(connection: Connection, *where: ColumnElement[bool]) -> tuple[Change
             V.name.label("revision"),
             V.title,
             R.key.label("run_key"),
-            O.name.label("occasion"),
+            Occ.name.label("occasion"),
             member.regression_id,
         )
         .join(tables.build, B.id == C.build_id)
         .join(tables.point, (P.series_id == C.series_id) & (P.run_id == C.run_id))
         .join(tables.revision, V.id == P.revision_id)
         .join(tables.run, R.id == C.run_id)
-        .join(tables.occasion, O.id == C.found_in)
+        .join(tables.occasion, Occ.id == C.found_in)
         .outerjoin(tables.regression_member, member.change_id == C.id)
         .where(*where)
         .order_by(C.series_id, *IN_ORDER)
@@ -184,7 +185,7 @@ def changes(connection: Connection, *where: ColumnElement[bool]) -> tuple[Change
     return tuple(as_change(row) for row in connection.execute(asked))
 
 
-def as_change(row: Row[Any]) -> ChangeRow:
+def as_change(row: AnyRow) -> ChangeRow:
     """The Change of a row of `changes`."""
     return ChangeRow(
         id=row.id,
@@ -215,7 +216,7 @@ def run_rows(connection: Connection, *where: ColumnElement[bool]) -> tuple[RunRo
     asked = (
         select(
             tables.run,
-            O.name.label("occasion"),
+            Occ.name.label("occasion"),
             B.digest,
             B.revision,
             V.title,
@@ -226,7 +227,7 @@ def run_rows(connection: Connection, *where: ColumnElement[bool]) -> tuple[RunRo
             W["class"].label("workload_class"),
             tables.model.c.name.label("model"),
         )
-        .join(tables.occasion, O.id == R.occasion_id)
+        .join(tables.occasion, Occ.id == R.occasion_id)
         .join(tables.build, B.id == R.build_id)
         .join(tables.subject, tables.subject.c.id == B.subject_id)
         .join(tables.occasion_build, (OB.occasion_id == R.occasion_id) & (OB.build_id == R.build_id))
@@ -240,7 +241,7 @@ def run_rows(connection: Connection, *where: ColumnElement[bool]) -> tuple[RunRo
     return tuple(_as_run(row) for row in connection.execute(asked))
 
 
-def _as_run(row: Row[Any]) -> RunRow:
+def _as_run(row: AnyRow) -> RunRow:
     return RunRow(
         id=row.id,
         key=row.key,

@@ -14,7 +14,7 @@ from perfd.domain.model import Model
 from perfd.domain.occasion import Finding, Occasion, OccasionState
 from perfd.domain.results import MetricSamples
 from perfd.domain.run import Arm, FailureKind, Point, RunState, SeriesKey
-from perfd.domain.subject import Revision, SubjectKind
+from perfd.domain.subject import SubjectKind
 from perfd.domain.suite import Workload, WorkloadClass
 from perfd.domain.verdict import ChangeKind, ChangeStatus, Outcome, RegressionState, Verdict
 
@@ -207,6 +207,22 @@ class RunPage:
     harness_version: str
     definitions_version: str
     extra: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class BuildPage:
+    """All that the page of one Build shows."""
+
+    spec: BuildSpec
+    kind: SubjectKind
+    title: str
+    state: BuildState
+    seconds: float | None
+    artifact: str | None
+    log: str | None
+    log_tail: str
+    finished_at: datetime | None
+    runs: tuple[RunRow, ...]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, Row, select, update
+from sqlalchemy import ColumnElement, Connection, Engine, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from perfd.domain.occasion import Occasion
@@ -13,9 +13,18 @@ from perfd.domain.verdict import OPEN_STATES, RegressionState
 from perfd.errors import PerfdError
 from perfd.store import occasions, reading, tables
 from perfd.store.records import ChangeRow, RegressionEvent, RegressionRow, SeriesInfo
-from perfd.store.writing import clean
+from perfd.store.writing import AnyRow, clean
 
 G = tables.regression.c
+
+
+@dataclass(frozen=True)
+class Step:
+    """Who moves a Regression, why, and when."""
+
+    actor: str
+    reason: str
+    now: datetime
 
 
 @dataclass(frozen=True)
@@ -37,8 +46,8 @@ class Regressions:
     ) -> int | None:
         """A Regression over these Changes (by id), with its first event; its id.
 
-        Changes that already belong to a Regression are left there; absent (and nothing written) when none is left. The first Change
-        names the Build that it belongs to.
+        Changes that already belong to a Regression are left there; absent (and nothing written) when none is left. The Regression
+        belongs to the Build of the first Change that is left.
         """
         with self.engine.begin() as connection:
             left = _unclaimed(connection, changes)
@@ -56,7 +65,7 @@ class Regressions:
             }
             made = int(connection.execute(insert(tables.regression).values(**values).returning(G.id)).scalar_one())
             _add_members(connection, made, left)
-            _write_event(connection, made, None, state, actor, reason, now)
+            _write_event(connection, made, None, state, Step(actor, reason, now))
             return made
 
     def add(self, regression: int, changes: Sequence[int]) -> int:
@@ -66,39 +75,30 @@ class Regressions:
             _add_members(connection, regression, left)
             return len(left)
 
-    def move(self, regression: int, old: RegressionState, new: RegressionState, actor: str, reason: str, now: datetime) -> bool:
+    def move(
+        self, regression: int, old: RegressionState, new: RegressionState, *, actor: str, reason: str, now: datetime
+    ) -> bool:
         """The Regression went from `old` to `new`, with an event; False (and nothing changed) when it was not in `old`."""
         if new is RegressionState.DUPLICATE:
             raise PerfdError("a duplicate says of which Regression: use `duplicate`")
-        return self._move(regression, old, {"state": new.value}, new, actor, reason, now)
+        return self._move(regression, old, {"state": new.value, "duplicate_of": None}, Step(actor, reason, now))
 
-    def duplicate(self, regression: int, old: RegressionState, of: int, actor: str, reason: str, now: datetime) -> bool:
-        """The Regression repeats another one."""
-        new = RegressionState.DUPLICATE
-        return self._move(regression, old, {"state": new.value, "duplicate_of": of}, new, actor, reason, now)
+    def duplicate(self, regression: int, old: RegressionState, of: int, *, actor: str, reason: str, now: datetime) -> bool:
+        """The Regression repeats another one; False when it was not in `old`."""
+        values = {"state": RegressionState.DUPLICATE.value, "duplicate_of": of}
+        return self._move(regression, old, values, Step(actor, reason, now))
 
-    def own(self, regression: int, old: RegressionState, owner: str, actor: str, reason: str, now: datetime) -> bool:
-        """Somebody answers the Regression now."""
-        new = RegressionState.OWNED
-        return self._move(regression, old, {"state": new.value, "owner": clean(owner)}, new, actor, reason, now)
+    def own(self, regression: int, old: RegressionState, owner: str, *, actor: str, reason: str, now: datetime) -> bool:
+        """Somebody answers the Regression now; False when it was not in `old`."""
+        values = {"state": RegressionState.OWNED.value, "owner": clean(owner), "duplicate_of": None}
+        return self._move(regression, old, values, Step(actor, reason, now))
 
-    def _move(
-        self,
-        regression: int,
-        old: RegressionState,
-        values: dict[str, Any],
-        new: RegressionState,
-        actor: str,
-        reason: str,
-        now: datetime,
-    ) -> bool:
-        if old is not RegressionState.DUPLICATE:
-            values = values if new is RegressionState.DUPLICATE else values | {"duplicate_of": None}
+    def _move(self, regression: int, old: RegressionState, values: dict[str, Any], step: Step) -> bool:
         with self.engine.begin() as connection:
             changed = update(tables.regression).where(G.id == regression, G.state == old.value)
-            if connection.execute(changed.values(**values, moved_at=now)).rowcount == 0:
+            if connection.execute(changed.values(**values, moved_at=step.now)).rowcount == 0:
                 return False
-            _write_event(connection, regression, old, new, actor, reason, now)
+            _write_event(connection, regression, old, RegressionState(values["state"]), step)
             return True
 
     def read(self, regression: int) -> RegressionRow | None:
@@ -146,7 +146,7 @@ def _select() -> Any:
 
 
 def _as_regression(
-    row: Row[Any], members: tuple[tuple[SeriesInfo, ChangeRow], ...], events: tuple[RegressionEvent, ...]
+    row: AnyRow, members: tuple[tuple[SeriesInfo, ChangeRow], ...], events: tuple[RegressionEvent, ...]
 ) -> RegressionRow:
     return RegressionRow(
         id=row.id,
@@ -196,7 +196,7 @@ def _unclaimed(connection: Connection, changes: Sequence[int]) -> list[int]:
     return [change for change in changes if change not in taken]
 
 
-def _first_build(connection: Connection, change: int) -> Row[Any]:
+def _first_build(connection: Connection, change: int) -> AnyRow:
     asked = select(tables.change.c.build_id, tables.series.c.subject_id).join(tables.series).where(tables.change.c.id == change)
     row = connection.execute(asked).first()
     if row is None:
@@ -210,21 +210,13 @@ def _add_members(connection: Connection, regression: int, changes: Sequence[int]
         connection.execute(insert(tables.regression_member), rows)
 
 
-def _write_event(
-    connection: Connection,
-    regression: int,
-    old: RegressionState | None,
-    new: RegressionState,
-    actor: str,
-    reason: str,
-    now: datetime,
-) -> None:
+def _write_event(connection: Connection, regression: int, old: RegressionState | None, new: RegressionState, step: Step) -> None:
     values = {
         "regression_id": regression,
-        "at": now,
-        "actor": clean(actor),
+        "at": step.now,
+        "actor": clean(step.actor),
         "from_state": None if old is None else old.value,
         "to_state": new.value,
-        "reason": clean(reason),
+        "reason": clean(step.reason),
     }
     connection.execute(insert(tables.regression_event).values(**values))

@@ -6,19 +6,17 @@ from datetime import datetime
 from typing import Any
 
 import psycopg
-from sqlalchemy import Connection, Row, select, update
+from sqlalchemy import Connection, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from perfd.domain.codec import to_json
-from perfd.domain.environment import Environment
-from perfd.domain.identity import digest
 from perfd.domain.metric import METRICS, Metric, MetricKind
 from perfd.domain.results import MetricSamples, Results, dump
 from perfd.domain.run import RunState, SeriesKey
 from perfd.errors import PerfdError
-from perfd.store import partitions, tables
+from perfd.store import environments, partitions, tables
 from perfd.store.records import ClaimedRun, Reduced, Written
-from perfd.store.writing import clean, ensure
+from perfd.store.writing import AnyRow, clean, ensure
 
 R = tables.run.c
 
@@ -31,63 +29,33 @@ def write(connection: Connection, claimed: ClaimedRun, given: Results, points: M
         return Written.ALREADY
     if run.state != RunState.CLAIMED.value or run.token != claimed.token:
         return Written.STALE
-    environment = None if given.environment is None else write_environment(connection, given.environment)
-    _end_run(connection, run.id, given, environment, told, now)
+    where = None if given.environment is None else environments.write(connection, given.environment)
+    connection.execute(
+        update(tables.run).where(R.id == run.id).values(**_ended(given, where), finished_at=now, results_digest=told)
+    )
     _write_device_states(connection, run.id, given)
     metrics = {samples.name: ensure_metric(connection, samples) for samples in given.samples}
     _write_samples(connection, run.id, given, metrics)
-    if given.state is RunState.DONE and claimed.occasion.kind.enters_series:
-        _write_points(connection, run, given, points, metrics)
+    if where is not None and given.state is RunState.DONE and claimed.occasion.kind.enters_series:
+        _write_points(connection, run, where, points, metrics)
     return Written.STORED
 
 
-def _end_run(connection: Connection, run_id: int, given: Results, environment: Row[Any] | None, told: str, now: datetime) -> None:
-    connection.execute(
-        update(tables.run)
-        .where(R.id == run_id)
-        .values(
-            state=given.state.value,
-            failure=None if given.failure is None else given.failure.value,
-            reason=clean(given.reason),
-            log_tail=clean(given.log_tail),
-            claimed_by=None,
-            lease_until=None,
-            device_id=None if environment is None else environment.device_id,
-            environment_id=None if environment is None else environment.id,
-            started_at=given.started_at,
-            finished_at=now,
-            harness_version=clean(given.harness_version),
-            definitions_version=clean(given.definitions_version),
-            results_digest=told,
-            extra=clean(to_json(given.extra)),
-        )
-    )
-
-
-def write_environment(connection: Connection, environment: Environment) -> Row[Any]:
-    """The Environment stands there once; its row's id and device_id."""
-    device = environment.device
-    device_id = ensure(connection, tables.device, {"host": device.host, "name": device.name, "device_class": device.device_class})
-    ensure(
-        connection,
-        tables.environment,
-        {"hash": environment.hash},
-        {
-            "device_id": device_id,
-            "hardware_hash": environment.hardware_hash,
-            "hardware": clean(to_json(environment.hardware)),
-            "clock_policy": clean(environment.clock_policy),
-            "software": clean(to_json(environment.software)),
-            "epoch": epoch(environment),
-        },
-    )
-    E = tables.environment.c  # noqa: N806  # columns
-    return connection.execute(select(E.id, E.device_id).where(E.hash == environment.hash)).one()
-
-
-def epoch(environment: Environment) -> str:
-    """Equal for Environments with the same driver, library and dependency versions."""
-    return digest(dict(environment.software))
+def _ended(given: Results, where: AnyRow | None) -> dict[str, Any]:
+    return {
+        "state": given.state.value,
+        "failure": None if given.failure is None else given.failure.value,
+        "reason": clean(given.reason),
+        "log_tail": clean(given.log_tail),
+        "claimed_by": None,
+        "lease_until": None,
+        "device_id": None if where is None else where.device_id,
+        "environment_id": None if where is None else where.id,
+        "started_at": given.started_at,
+        "harness_version": clean(given.harness_version),
+        "definitions_version": clean(given.definitions_version),
+        "extra": clean(to_json(given.extra)),
+    }
 
 
 def ensure_metric(connection: Connection, samples: MetricSamples) -> int:
@@ -141,36 +109,29 @@ def _write_samples(connection: Connection, run_id: int, given: Results, metrics:
 
 
 def _write_points(
-    connection: Connection, run: Row[Any], given: Results, points: Mapping[str, Reduced], metrics: Mapping[str, int]
+    connection: Connection, run: AnyRow, where: AnyRow, points: Mapping[str, Reduced], metrics: Mapping[str, int]
 ) -> None:
-    environment = given.environment
-    if environment is None:
-        raise PerfdError("a done Run without an Environment gives no Points: the measuring child must say where it ran")
     place = _place(connection, run)
+    began = connection.execute(select(R.started_at).where(R.id == run.id)).scalar_one()
+    common = {
+        "run_id": run.id,
+        "build_id": run.build_id,
+        "revision_id": place.revision_id,
+        "occasion_id": run.occasion_id,
+        "device_id": where.device_id,
+        "ordinal": place.ordinal,
+        "measured_at": began,
+        "hardware_hash": where.hardware_hash,
+        "epoch": where.epoch,
+    }
     for name, reduced in points.items():
-        series_id = _ensure_series(connection, run, place, name, metrics[name], given.finished_at)
+        series = {"series_id": _ensure_series(connection, run, place, (name, metrics[name]))}
         low, high = reduced.interval or (None, None)
-        connection.execute(
-            insert(tables.point).values(
-                series_id=series_id,
-                run_id=run.id,
-                build_id=run.build_id,
-                revision_id=place.revision_id,
-                occasion_id=run.occasion_id,
-                device_id=select(R.device_id).where(R.id == run.id).scalar_subquery(),
-                ordinal=place.ordinal,
-                measured_at=given.started_at,
-                value=reduced.value,
-                low=low,
-                high=high,
-                n=reduced.n,
-                hardware_hash=environment.hardware_hash,
-                epoch=epoch(environment),
-            )
-        )
+        numbers = {"value": reduced.value, "low": low, "high": high, "n": reduced.n}
+        connection.execute(insert(tables.point).values(**series, **common, **numbers))
 
 
-def _place(connection: Connection, run: Row[Any]) -> Row[Any]:
+def _place(connection: Connection, run: AnyRow) -> AnyRow:
     """Where the Run's Build stands on the branch that its occasion follows, and the words that key its Series."""
     OB, V = tables.occasion_build.c, tables.revision.c  # noqa: N806  # columns
     asked = (
@@ -193,7 +154,9 @@ def _place(connection: Connection, run: Row[Any]) -> Row[Any]:
     return connection.execute(asked).one()
 
 
-def _ensure_series(connection: Connection, run: Row[Any], place: Row[Any], metric: str, metric_id: int, now: datetime) -> int:
+def _ensure_series(connection: Connection, run: AnyRow, place: AnyRow, metric: tuple[str, int]) -> int:
+    """The id of the Series of that Metric (name, id) that the Run belongs to."""
+    name, metric_id = metric
     words = {
         "branch": place.branch,
         "model": place.model or "",
@@ -201,6 +164,6 @@ def _ensure_series(connection: Connection, run: Row[Any], place: Row[Any], metri
         "parallelism": run.parallelism,
         "device_class": run.device_class,
     }
-    key = SeriesKey(subject=place.subject, workload=place.workload, metric=metric, **words)
-    rest = {"subject_id": place.subject_id, "workload_id": run.workload_id, "metric_id": metric_id, "created_at": now, **words}
-    return ensure(connection, tables.series, {"fingerprint": key.fingerprint}, rest)
+    key = SeriesKey(subject=place.subject, workload=place.workload, metric=name, **words)
+    rest = {"subject_id": place.subject_id, "workload_id": run.workload_id, "metric_id": metric_id, **words}
+    return ensure(connection, tables.series, {"fingerprint": key.fingerprint}, rest | {"created_at": func.now()})

@@ -6,19 +6,18 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Row, func, or_, select, update
+from sqlalchemy import Connection, Engine, Select, Update, func, or_, select, update
 
 from perfd.domain.build import BuildSpec, BuildState
 from perfd.domain.codec import from_json
-from perfd.domain.model import Model
 from perfd.domain.occasion import Occasion
 from perfd.domain.results import Results
 from perfd.domain.run import Arm, FailureKind, RunState
 from perfd.domain.subject import SubjectKind
-from perfd.domain.suite import Workload, WorkloadClass
 from perfd.store import occasions, results, tables
 from perfd.store.records import ClaimedRun, Reduced, Written
-from perfd.store.writing import clean
+from perfd.store.workloads import read_model, read_workload
+from perfd.store.writing import AnyRow, clean
 
 R = tables.run.c
 B = tables.build.c
@@ -35,9 +34,9 @@ class Runs:
     def claim(
         self, device_class: str, worker: str, now: datetime, lease: timedelta, occasion: Occasion | None = None
     ) -> ClaimedRun | None:
-        """The first queued Run for that device class (of that occasion) whose Build is built is this worker's, if there is one."""
+        """The first queued Run for that device class (of that occasion) whose Build is built is this worker's."""
         with self.engine.begin() as connection:
-            chosen = connection.execute(_claimable(device_class, now, occasion)).scalar()
+            chosen: int | None = connection.execute(_claimable(device_class, now, occasion)).scalar()
             if chosen is None:
                 return None
             taken = update(tables.run).where(R.id == chosen)
@@ -95,7 +94,7 @@ class Runs:
             return len(gone)
 
     def close_missing(self, occasion: Occasion, reason: str, now: datetime) -> int:
-        """Runs of the occasion that nobody claimed are failed as missing; answers how many. Claimed ones are left to their workers."""
+        """Runs of the occasion that nobody claimed are failed as missing; answers how many. Claimed ones are left alone."""
         with self.engine.begin() as connection:
             owed = update(tables.run).where(
                 R.occasion_id == occasions.id_of(connection, occasion), R.state == RunState.QUEUED.value
@@ -115,7 +114,7 @@ class Runs:
         return found[RunState.QUEUED] + found[RunState.CLAIMED]
 
 
-def _claimable(device_class: str, now: datetime, occasion: Occasion | None):  # type: ignore[no-untyped-def]  # noqa: ANN202
+def _claimable(device_class: str, now: datetime, occasion: Occasion | None) -> Select[int]:
     asked = (
         select(R.id)
         .join(tables.build)
@@ -136,7 +135,7 @@ def _claimable(device_class: str, now: datetime, occasion: Occasion | None):  # 
     )
 
 
-def _held(claimed: ClaimedRun):  # type: ignore[no-untyped-def]  # noqa: ANN202
+def _held(claimed: ClaimedRun) -> Update:
     return update(tables.run).where(R.id == claimed.id, R.token == claimed.token, R.state == RunState.CLAIMED.value)
 
 
@@ -171,7 +170,7 @@ def _claimed(connection: Connection, run_id: int) -> ClaimedRun:
         kind=SubjectKind(row.subject_kind),
         artifact=Path(row.artifact_path),
         workload=read_workload(connection, row.workload_id),
-        model=None if row.model_id is None else _read_model(connection, row.model_id),
+        model=None if row.model_id is None else read_model(connection, row.model_id),
         device_class=row.device_class,
         occasion=_read_occasion(connection, row),
         arm=Arm(row.arm),
@@ -180,29 +179,6 @@ def _claimed(connection: Connection, run_id: int) -> ClaimedRun:
     )
 
 
-def _read_occasion(connection: Connection, run: Row[Any]) -> Occasion:
+def _read_occasion(connection: Connection, run: AnyRow) -> Occasion:
     O = tables.occasion.c  # noqa: N806, E741  # columns
     return occasions.as_occasion(connection.execute(select(O.kind, O.nominal_at, O.label).where(O.id == run.occasion_id)).one())
-
-
-def _read_model(connection: Connection, model_id: int) -> Model:
-    M = tables.model.c  # noqa: N806  # columns
-    row = connection.execute(select(tables.model).where(M.id == model_id)).one()
-    return Model(row.name, row.package, row.version, row.file, row.sha256, row.quantisation, row.licence, row.parallelism)
-
-
-def read_workload(connection: Connection, workload_id: int) -> Workload:
-    """The Workload as it was planned."""
-    W, suite = tables.workload.c, tables.suite.c  # noqa: N806  # columns
-    asked = select(tables.workload, suite.name.label("suite_name")).join(tables.suite).where(W.id == workload_id)
-    row = connection.execute(asked).one()._mapping  # noqa: SLF001  # SQLAlchemy's public name for it
-    return Workload(
-        suite=row["suite_name"],
-        name=row["name"],
-        workload_class=WorkloadClass(row["class"]),
-        parameters=row["parameters"],
-        seed=row["seed"],
-        data_hash=row["data_hash"],
-        time_limit_s=row["time_limit_s"],
-        question=row["question"],
-    )

@@ -1,17 +1,16 @@
 """The Store: every question that the stages, the site and the reports may ask of the database, in domain words."""
 
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from sqlalchemy import Engine, create_engine
+from sqlalchemy import Engine, create_engine, select
+from sqlalchemy.dialects.postgresql import insert
 
 from perfd.config import Config
-from perfd.domain.occasion import Occasion
-from perfd.domain.plan import Plan
-from perfd.store import migrate, plans
+from perfd.store import migrate, tables
 from perfd.store.builds import Builds
 from perfd.store.embedded import EmbeddedPostgres
 from perfd.store.judgements import Judgements
@@ -19,6 +18,7 @@ from perfd.store.locks import session_lock
 from perfd.store.occasions import Occasions
 from perfd.store.outbox import Outbox
 from perfd.store.pages import Pages
+from perfd.store.plans import Plans
 from perfd.store.regressions import Regressions
 from perfd.store.runs import Runs
 from perfd.store.subjects import Subjects
@@ -76,19 +76,10 @@ class Store:
         """Messages on their way out."""
         return Outbox(self.engine)
 
-    def plan(self, occasion: Occasion, plan: Plan, now: datetime, gone: Container[str] = frozenset()) -> bool:
-        """The watched occasion is planned, and all it owes stands there; False (and nothing changed) unless it was watched.
-
-        A Build that is built stays so, unless its digest is in `gone` (its artifact is no longer on disk); that one, and one that
-        failed earlier, is queued again.
-        """
-        with self.engine.begin() as connection:
-            return plans.write_plan(connection, occasion, plan, gone, now)
-
-    def add_to_plan(self, occasion: Occasion, plan: Plan, now: datetime, gone: Container[str] = frozenset()) -> int:
-        """What `plan` owes stands there beside what was planned before (more blocks of a comparison); the number of new Runs."""
-        with self.engine.begin() as connection:
-            return plans.add_runs(connection, occasion, plan, gone, now)
+    @property
+    def plans(self) -> Plans:
+        """What occasions owe."""
+        return Plans(self.engine)
 
     @contextmanager
     def device_lock(self, host: str, name: str) -> Iterator[bool]:
@@ -101,6 +92,14 @@ class Store:
         """Whether this process is the one clock while the block runs."""
         with session_lock(self.engine, "clock") as got:
             yield got
+
+    def began_at(self, now: datetime) -> datetime:
+        """When perfd began on this database: `now` when it is asked for the first time, and the same ever after."""
+        began = insert(tables.service).values(id=1, began_at=now).on_conflict_do_nothing()
+        with self.engine.begin() as connection:
+            connection.execute(began)
+            found: datetime = connection.execute(select(tables.service.c.began_at)).scalar_one()
+        return found
 
 
 @contextmanager

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Connection, Engine, select, update
+from sqlalchemy import Connection, Engine, Select, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from perfd.domain.subject import Revision, SubjectKind
@@ -21,7 +22,7 @@ class Subjects:
     engine: Engine
 
     def record(self, subject: str, kind: SubjectKind, branch: str, revisions: Iterable[Revision]) -> int:
-        """The Revisions are there; answers how many are new. An ordinal that moved (history was rewritten) moves its Points too."""
+        """The Revisions are there; answers how many are new. Where an ordinal moved, its Points move too."""
         with self.engine.begin() as connection:
             subject_id = ensure_subject(connection, subject, kind)
             known = set(connection.execute(select(R.name).where(R.subject_id == subject_id, R.branch == branch)).scalars())
@@ -49,7 +50,7 @@ class Subjects:
             return {row.name: SubjectKind(row.kind) for row in connection.execute(select(S.name, S.kind).order_by(S.name))}
 
 
-def _revisions(subject: str, branch: str):  # type: ignore[no-untyped-def]  # noqa: ANN202
+def _revisions(subject: str, branch: str) -> Select[*tuple[Any, ...]]:
     columns = (R.name, R.ordinal, R.committed_at, R.title, R.parent)
     return select(*columns).join(tables.subject).where(S.name == subject, R.branch == branch)
 

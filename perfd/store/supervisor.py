@@ -1,8 +1,8 @@
 """Keeps one embedded Postgres running for as long as anybody uses it; a program of its own, started by `embedded.py`.
 
-Whoever uses the server holds a shared lock (flock) on `users.lock`. This program waits for the exclusive lock on that file, which the
-kernel grants exactly when the last user has gone, by `close()` or by `kill -9`, and then shuts the server down. A newcomer's shared
-lock waits until the shutdown is complete. So no count can go wrong, and no process has to be asked whether it still lives.
+Whoever uses the server holds a shared lock (flock) on `users.lock`. This program waits for the exclusive lock on that file, which
+the kernel grants exactly when the last user has gone, by leaving or by `kill -9`, and then shuts the server down. A newcomer's
+shared lock waits until the shutdown is complete. So no count can go wrong, and nobody asks whether some process still lives.
 
 It runs by path, with the standard library only, so that it costs little memory and depends on nothing that an upgrade replaces.
 """

@@ -1,10 +1,13 @@
 """Small ways of writing that every question shares: upserts by natural key, and text that Postgres can hold."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
-from sqlalchemy import Connection, Table, select
+from sqlalchemy import Connection, Row, Table, select
 from sqlalchemy.dialects.postgresql import insert
+
+AnyRow: TypeAlias = Row[*tuple[Any, ...]]
+"""A row whose columns are read by name."""
 
 
 def ensure(connection: Connection, table: Table, key: Mapping[str, Any], rest: Mapping[str, Any] | None = None) -> int:

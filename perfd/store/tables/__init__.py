@@ -5,7 +5,7 @@ from perfd.store.tables.judging import change, point, regression, regression_eve
 from perfd.store.tables.measuring import device, device_state, environment, metric, run, sample, suite, workload
 from perfd.store.tables.occasions import finding, occasion, occasion_build
 from perfd.store.tables.subjects import build, model, revision, subject
-from perfd.store.tables.work import outbox, worker
+from perfd.store.tables.work import outbox, service, worker
 
 __all__ = [
     "METADATA",
@@ -28,6 +28,7 @@ __all__ = [
     "run",
     "sample",
     "series",
+    "service",
     "subject",
     "suite",
     "verdict",

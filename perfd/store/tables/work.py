@@ -5,6 +5,15 @@ from sqlalchemy import text as sql
 
 from perfd.store.tables.columns import METADATA, document, identity, moment, text, whole
 
+service = Table(
+    "service",
+    METADATA,
+    whole("id", "Always 1: there is one row.", key=True),
+    moment("began_at", "When perfd began on this database: no night before it was missed."),
+    CheckConstraint("id = 1", name="one_row"),
+    comment="The service itself, in one row.",
+)
+
 worker = Table(
     "worker",
     METADATA,

@@ -1,0 +1,89 @@
+"""All about one Run, the blocks of a comparison, and all about one Build."""
+
+from sqlalchemy import Connection, select
+
+from perfd.domain.build import BuildSpec, BuildState
+from perfd.domain.codec import from_json
+from perfd.domain.environment import DeviceState
+from perfd.domain.run import Point
+from perfd.domain.subject import SubjectKind
+from perfd.store import reading, samples, tables
+from perfd.store.records import ArmSamples, BuildPage, RunPage
+from perfd.store.workloads import read_workload
+
+S = tables.series.c
+P = tables.point.c
+R = tables.run.c
+B = tables.build.c
+
+
+def page(connection: Connection, key: str) -> RunPage | None:
+    """The Run with that key digest, with everything that was stored of it."""
+    found = reading.run_rows(connection, R.key == key)
+    if not found:
+        return None
+    run = found[0]
+    row = connection.execute(select(tables.run, B.spec).join(tables.build).where(R.id == run.id)).one()
+    return RunPage(
+        run=run,
+        workload=read_workload(connection, row.workload_id),
+        spec=from_json(BuildSpec, row.spec),
+        environment=None if row.environment_id is None else reading.environment(connection, row.environment_id),
+        device_states=_device_states(connection, run.id),
+        samples=samples.of_runs(connection, [run.id]).get(run.id, ()),
+        points=_points(connection, run.id),
+        log_tail=row.log_tail,
+        harness_version=row.harness_version,
+        definitions_version=row.definitions_version,
+        extra=row.extra,
+    )
+
+
+def blocks(connection: Connection, occasion_id: int) -> tuple[ArmSamples, ...]:
+    """Every Run of a comparison with its raw Samples, by Workload and block."""
+    runs = reading.run_rows(connection, R.occasion_id == occasion_id)
+    ids = [run.id for run in runs]
+    measured = samples.of_runs(connection, ids)
+    hardware = select(R.id, tables.environment.c.hardware_hash).join(tables.environment).where(R.id.in_(ids))
+    hashes: dict[int, str] = dict(connection.execute(hardware).tuples().all())
+    ordered = sorted(runs, key=lambda run: (run.workload, run.block, run.id))
+    return tuple(ArmSamples(run, measured.get(run.id, ()), hashes.get(run.id)) for run in ordered)
+
+
+def build_page(connection: Connection, digest: str) -> BuildPage | None:
+    """The Build with that digest, and every Run on it."""
+    V, OB = tables.revision.c, tables.occasion_build.c  # noqa: N806  # columns
+    titles = select(V.title).join(tables.occasion_build).where(OB.build_id == B.id).order_by(OB.occasion_id.desc()).limit(1)
+    asked = select(tables.build, tables.subject.c.kind, titles.scalar_subquery().label("title")).join(tables.subject)
+    row = connection.execute(asked.where(B.digest == digest)).first()
+    if row is None:
+        return None
+    return BuildPage(
+        spec=from_json(BuildSpec, row.spec),
+        kind=SubjectKind(row.kind),
+        title=row.title or "",
+        state=BuildState(row.state),
+        seconds=row.seconds,
+        artifact=row.artifact_path,
+        log=row.log_path,
+        log_tail=row.log_tail,
+        finished_at=row.finished_at,
+        runs=reading.run_rows(connection, R.build_id == row.id),
+    )
+
+
+def _device_states(connection: Connection, run_id: int) -> tuple[DeviceState, ...]:
+    D = tables.device_state.c  # noqa: N806  # columns
+    asked = select(D.at, D.facts).where(D.run_id == run_id).order_by(D.place)
+    return tuple(DeviceState(row.at, row.facts) for row in connection.execute(asked))
+
+
+def _points(connection: Connection, run_id: int) -> dict[str, tuple[int, Point]]:
+    asked = (
+        reading.point_select()
+        .add_columns(tables.metric.c.name.label("metric"))
+        .join(tables.series, S.id == P.series_id)
+        .join(tables.metric, tables.metric.c.id == S.metric_id)
+        .where(P.run_id == run_id)
+    )
+    return {row.metric: (row.series_id, reading.as_point(row).point) for row in connection.execute(asked)}
