@@ -2,7 +2,8 @@
 
 Sequential, with one error for the whole procedure: after every pair there is an interval that holds for all pairs up to the cap
 at once, so one may stop as soon as it answers. Outside zero it is *better* or *worse*; within plus or minus the relevant effect
-it is *same*, whether or not it touches zero; anything else is *unsure*, and another pair is wanted until the cap.
+it is *same*, whether or not it touches zero; anything else is *unsure*, and another pair is wanted until the cap. *Same* has an
+error of its own (beta), because a missed difference costs less than a false alarm.
 """
 
 import dataclasses
@@ -112,9 +113,8 @@ def _decide_interval(found: PairEstimate, metric: Metric, policy: ComparePolicy,
     level = nominal_level(found.n, policy.cap, policy.alpha)
     sure = scale.interval(found.interval(level))
     likely = scale.interval(found.interval(nominal_level(found.n, policy.cap, policy.beta)))
-    same = -relevant <= likely[0] and likely[1] <= relevant
-    outcome = Outcome.SAME if same else direction(sure, metric)
-    interval = likely if same else sure
+    outcome = judge_intervals(sure, likely, relevant, metric)
+    interval = likely if outcome is Outcome.SAME else sure
     effect = scale.effect(found.difference)
     verdict = Verdict(
         outcome,
@@ -129,6 +129,17 @@ def _decide_interval(found: PairEstimate, metric: Metric, policy: ComparePolicy,
         mde={found.n: scale.effect(detectable(found, level))},
     )
     return PairDecision(verdict, outcome is Outcome.UNSURE and found.n < policy.cap)
+
+
+def judge_intervals(sure: tuple[float, float], likely: tuple[float, float], relevant: float, metric: Metric) -> Outcome:
+    """Better, worse, same or unsure from the wide interval of `alpha` and the narrower one of `beta`.
+
+    A difference that is sure is called the same only where it is just as surely irrelevant: else a true effect of the relevant
+    size would be called the same whenever its estimate fell a little short.
+    """
+    towards = direction(sure, metric)
+    weighed = likely if towards is Outcome.UNSURE else sure
+    return Outcome.SAME if -relevant <= weighed[0] and weighed[1] <= relevant else towards
 
 
 def direction(interval: tuple[float, float], metric: Metric) -> Outcome:

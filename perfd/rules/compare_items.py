@@ -10,7 +10,7 @@ import numpy as np
 from perfd.domain.metric import Metric
 from perfd.domain.verdict import Outcome, Verdict
 from perfd.errors import BadInputError
-from perfd.rules.compare import ComparePolicy, PairDecision, direction
+from perfd.rules.compare import ComparePolicy, PairDecision, direction, judge_intervals
 from perfd.stats.clusters import ClusterEstimate, clustered_mean, clusters_needed
 from perfd.stats.paired_items import (
     Discordance,
@@ -49,12 +49,13 @@ def decide_items(
     share = sum(base) / split.n or 1.0
     relevant = policy.bar_of(metric)
     likely = _likely(base, head, split, policy, final=final)
-    same = -relevant * share <= likely[0] and likely[1] <= relevant * share
     differs = split_evidence(split.lost, split.won) >= 2.0 / policy.alpha
     differs |= final and mcnemar_exact(split.lost, split.won) <= policy.alpha / 2.0
-    gap = split.difference
+    gap, wide = split.difference, difference_interval(split, 1.0 - policy.alpha)
+    weighed = wide if differs else likely
+    same = -relevant * share <= weighed[0] and weighed[1] <= relevant * share
     outcome = Outcome.SAME if same else direction((gap, gap), metric) if differs else Outcome.UNSURE
-    shown = likely if same else difference_interval(split, 1.0 - policy.alpha)
+    shown = likely if same else wide
     interval = (shown[0] / share, shown[1] / share)
     verdict = Verdict(
         outcome,
@@ -119,9 +120,8 @@ def _documents_verdict(found: ClusterEstimate, size: float, metric: Metric, poli
     relevant = policy.bar_of(metric)
     sure = _over(found.interval(1.0 - policy.alpha), size)
     likely = _over(found.interval(1.0 - policy.beta), size)
-    same = -relevant <= likely[0] and likely[1] <= relevant
-    outcome = Outcome.SAME if same else direction(sure, metric)
-    shown = likely if same else sure
+    outcome = judge_intervals(sure, likely, relevant, metric)
+    shown = likely if outcome is Outcome.SAME else sure
     effect = f"{100 * found.mean / size:+.3f} % [{100 * shown[0]:+.3f} %, {100 * shown[1]:+.3f} %]"
     told = f"{effect} a token over {found.clusters} documents"
     if outcome is Outcome.UNSURE and relevant > 0.0:

@@ -64,11 +64,11 @@ def perfd_outcomes(windows: Floats, cap: int, relevant: float, policy: ComparePo
 def _look(windows: Floats, n: int, cap: int, relevant: float, policy: ComparePolicy) -> Answers:
     plan = design(pair_signs(n))
     difference, error, _ = fit_windows(windows, plan, policy.floor)
-    sure = t_quantile(nominal_level(n, cap, policy.alpha), float(plan.df)) * error
-    likely = t_quantile(nominal_level(n, cap, policy.beta), float(plan.df)) * error
-    same = (np.expm1(difference - likely) >= -relevant) & (np.expm1(difference + likely) <= relevant)
-    answers = np.where(difference - sure > 0, SLOWER, np.where(difference + sure < 0, FASTER, UNSURE))
-    return np.where(same, SAME, answers).astype(np.int64)
+    sure, likely = (t_quantile(nominal_level(n, cap, e), float(plan.df)) * error for e in (policy.alpha, policy.beta))
+    towards = np.where(difference - sure > 0, SLOWER, np.where(difference + sure < 0, FASTER, UNSURE))
+    reach = np.where(towards == UNSURE, likely, sure)
+    same = (np.expm1(difference - reach) >= -relevant) & (np.expm1(difference + reach) <= relevant)
+    return np.where(same, SAME, towards).astype(np.int64)
 
 
 def rival_outcomes(python: str, tool: str, windows: Floats, n: int, threshold: float) -> Answers:
