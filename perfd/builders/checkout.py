@@ -9,6 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from perfd.builders.locks import held
+from perfd.builders.ordinals import after_rewrite, ordinal, read_shifts, write_shifts
 from perfd.builders.process import AskError, ask, git_environment
 from perfd.builders.words import Progress, quiet
 from perfd.domain.subject import Revision, Source
@@ -28,7 +29,7 @@ _NOT_THERE = ("not a git repository", "does not appear to be a git repository", 
 
 
 def revisions(source: Source, state: Path, progress: Progress = quiet) -> tuple[Revision, ...]:
-    """The commits along the first parents of the tracked branch, oldest first; ordinals count from 0.
+    """The commits along the first parents of the tracked branch, oldest first; ordinals count from 0 and never go back.
 
     The mirror is brought up to date first. That a branch was rewritten (force-pushed) is told through `progress`; its old commits
     stay buildable.
@@ -38,8 +39,9 @@ def revisions(source: Source, state: Path, progress: Progress = quiet) -> tuple[
         _unlock(mirror)
         _update(mirror, source, progress)
     said = _git(mirror, "log", "--first-parent", "--reverse", "--format=%H%x00%P%x00%cI%x00%s", _tracked(source.branch), "--")
+    shifts = read_shifts(_shifts(mirror, source.branch))
     # Commit messages may hold other line ends than \n, which splitlines would take for new commits.
-    return tuple(_revision(ordinal, line) for ordinal, line in enumerate(said.rstrip("\n").split("\n")))
+    return tuple(_revision(ordinal(place, shifts), line) for place, line in enumerate(said.rstrip("\n").split("\n")))
 
 
 def merge_base(source: Source, one: str, other: str, state: Path) -> str:
@@ -81,8 +83,12 @@ def _update(mirror: Path, source: Source, progress: Progress) -> None:
     before = _tip(mirror, source.branch)
     if before == heads[source.branch]:
         return
-    _fetch(mirror, location, f"+refs/heads/{source.branch}:{_tracked(source.branch)}", source)
-    _tell_rewritten(mirror, source, before, progress)
+    incoming = f"refs/perfd/incoming/{source.branch}"
+    _fetch(mirror, location, f"+refs/heads/{source.branch}:{incoming}", source)
+    if before is not None:
+        _mind_rewriting(mirror, source, before, incoming, progress)
+    # Moved last: a kill before this line makes the next fetch do it all again.
+    _git(mirror, "update-ref", _tracked(source.branch), incoming)
 
 
 def _unlock(mirror: Path) -> None:
@@ -91,17 +97,25 @@ def _unlock(mirror: Path) -> None:
         stale.unlink()
 
 
-def _tell_rewritten(mirror: Path, source: Source, before: str | None, progress: Progress) -> None:
-    if before is None:
+def _mind_rewriting(mirror: Path, source: Source, before: str, incoming: str, progress: Progress) -> None:
+    """A branch that lost its old tip is told, its old commits are kept, and its ordinals go on behind them."""
+    old, new = _first_parents(mirror, before), _first_parents(mirror, incoming)
+    if before in new:
         return
-    try:
-        _git(mirror, "merge-base", "--is-ancestor", before, _tracked(source.branch))
-    except AskError:
-        # Without a name git would collect the old commits, and Builds of them could not be made again.
-        _git(mirror, "update-ref", f"refs/perfd/kept/{before}", before)
-        progress(
-            f"{source.branch} of {source.location} was rewritten: {before[:12]} is no longer part of it; its old commits are kept"
-        )
+    # Without a name git would collect the old commits, and Builds of them could not be made again.
+    _git(mirror, "update-ref", f"refs/perfd/kept/{before}", before)
+    path = _shifts(mirror, source.branch)
+    write_shifts(path, after_rewrite(old, new, read_shifts(path)))
+    progress(f"{source.branch} of {source.location} was rewritten: {before[:12]} is no longer on it; its old commits are kept")
+
+
+def _first_parents(mirror: Path, tip: str) -> list[str]:
+    return _git(mirror, "rev-list", "--first-parent", "--reverse", tip, "--").split()
+
+
+def _shifts(mirror: Path, branch: str) -> Path:
+    """Where the branch's ordinals are kept, beside its mirror."""
+    return mirror.with_name(f"{mirror.stem}-{sha256(branch.encode()).hexdigest()[:12]}.ordinals.json")
 
 
 def _need(mirror: Path, source: Source, commit: str) -> None:
@@ -187,11 +201,11 @@ def _location(source: Source) -> str:
     return source.location if _URL.match(source.location) else str(Path(source.location).expanduser().absolute())
 
 
-def _revision(ordinal: int, line: str) -> Revision:
+def _revision(place: int, line: str) -> Revision:
     name, parents, committed, title = line.split("\0", 3)
     return Revision(
         name=name,
-        ordinal=ordinal,
+        ordinal=place,
         committed_at=datetime.fromisoformat(committed).astimezone(UTC),
         title=title,
         parent=parents.split(" ")[0] or None,

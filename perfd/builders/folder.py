@@ -20,18 +20,20 @@ _LEFT_OUT = {"__pycache__", ".git", ".ruff_cache", ".mypy_cache", ".pytest_cache
 
 
 def revisions(source: Source, state: Path) -> tuple[Revision, ...]:
-    """The one Revision that the files are now. Its ordinal is the order in which this state folder has seen contents."""
+    """The one Revision that the files are now. Ordinals count the contents in the order in which this state folder saw them.
+
+    A content that comes back is a new Revision, HASH~2, as a revert is a new commit in git: what was measured between stays there.
+    """
     files = source_files(source)
-    name = _content(files)
     seen = state.absolute() / "sources" / f"folder-{sha256(str(_root(source)).encode()).hexdigest()[:12]}.json"
     with held(seen.with_suffix(".lock")):
-        names = _seen(seen)
-        if name not in names:
-            names = [*names, name]
+        before = _seen(seen)
+        names = _with(before, _content(files))
+        if names != before:
             beside = seen.with_suffix(".new")
             beside.write_text(json.dumps(names), encoding="utf-8")
             beside.replace(seen)
-    place = names.index(name)
+    place, name = len(names) - 1, names[-1]
     newest = max(path.stat().st_mtime for path in files.values())
     return (
         Revision(
@@ -52,7 +54,7 @@ def check_out(source: Source, revision: str, into: Path) -> None:
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(path, copy)
     # The copies are hashed, not the originals: an editor may save between the two.
-    if _content({name: into / name for name in files}) != revision:
+    if _content({name: into / name for name in files}) != revision.partition("~")[0]:
         raise BadInputError(f"{source.location} has changed since Revision {revision[:12]}: watch it again")
 
 
@@ -106,6 +108,14 @@ def _imports(path: Path) -> list[str]:
 
 def _content(files: dict[str, Path]) -> str:
     return digest({name: sha256(path.read_bytes()).hexdigest() for name, path in files.items()})
+
+
+def _with(names: list[str], content: str) -> list[str]:
+    contents = [name.partition("~")[0] for name in names]
+    if contents[-1:] == [content]:
+        return names
+    times = contents.count(content)
+    return [*names, f"{content}~{times + 1}" if times else content]
 
 
 def _seen(path: Path) -> list[str]:

@@ -26,9 +26,10 @@ LATEST = "latest"
 
 
 def revisions(source: Source, state: Path, progress: Progress = quiet) -> tuple[Revision, ...]:
-    """The released versions, oldest first, up to the one that the source means: the pinned one, or the newest.
+    """The released versions, oldest first; the last is the one that the source means: the newest, or the pinned one.
 
-    A pinned version asks no index. Ordinals count the versions that this state folder has seen; pip lists no pre-releases.
+    A pinned version asks no index. Ordinals count the versions that this state folder has seen; pip lists no pre-releases. A pin
+    that was set back to an older version stands last all the same, so that nights measure it.
     """
     seen = state.absolute() / "sources" / f"index-{source.location}.json"
     with held(seen.with_suffix(".lock")):
@@ -39,9 +40,8 @@ def revisions(source: Source, state: Path, progress: Progress = quiet) -> tuple[
         else:
             known.add(_checked(source.version, source.location))
         _write(seen, _ordered(known))
-    ordered = _ordered(known)
-    last = ordered[-1] if source.version == LATEST else source.version
-    upto = ordered[: ordered.index(last) + 1]
+    pinned = [name for name in known if name == source.version]
+    upto = _ordered(known - set(pinned)) + pinned
     return tuple(
         Revision(name, place, title=f"{source.location} {name}", parent=upto[place - 1] if place else None)
         for place, name in enumerate(upto)

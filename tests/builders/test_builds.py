@@ -151,19 +151,24 @@ def test_a_kernel_build_holds_its_file_and_the_helpers_that_it_imports(tmp_path:
     assert {"torch", "triton", "python"} <= set(spec.toolchain)
 
 
-def test_a_changed_helper_is_a_new_kernel_revision_and_going_back_is_the_old_one(tmp_path: Path, state: Path) -> None:
+def test_a_changed_helper_is_a_new_kernel_revision_and_so_is_going_back(tmp_path: Path, state: Path) -> None:
     kernels = tmp_path / "kernels"
     kernels.mkdir()
     (kernels / "softmax.py").write_text("import shapes\n")
     source = kernel_source(Kernel("softmax", "softmax.py"), kernels)
     found = []
-    for text in ("a = 1", "a = 2", "a = 1"):
+    for text in ("a = 1", "a = 2", "a = 1", "a = 1", "a = 2"):
         (kernels / "shapes.py").write_text(text)
         found += revisions(source, state)
 
-    assert [0, 1, 0] == [revision.ordinal for revision in found]
-    assert found[0].name == found[2].name != found[1].name
-    assert found[0].name == found[1].parent
+    one, two = found[0].name, found[1].name
+    outcome = build(describe("softmax", source, found[-1], "kernel", {}, state), source, {}, state)
+
+    assert [(one, 0), (two, 1), (f"{one}~2", 2), (f"{one}~2", 2), (f"{two}~2", 3)] == [
+        (revision.name, revision.ordinal) for revision in found
+    ]
+    assert one == found[1].parent
+    assert "a = 2" == (outcome.artifact / "shapes.py").read_text()
 
 
 def test_a_kernel_that_changed_after_it_was_planned_fails_to_build(tmp_path: Path, state: Path) -> None:

@@ -1,3 +1,4 @@
+import itertools
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -5,6 +6,7 @@ import pytest
 from git_repository import Repository, new_repository
 
 from perfd.builders import check_out, merge_base, revisions
+from perfd.builders.ordinals import Shifts, after_rewrite, ordinal
 from perfd.domain.subject import Source, SourceKind
 from perfd.errors import BadInputError, PerfdError
 
@@ -97,8 +99,36 @@ def test_a_rewritten_branch_is_told_and_its_old_commits_stay(repository: Reposit
     check_out(git_source(repository), old, state / "old", state)
 
     assert new == found[-1].name
+    # The old tip had ordinal 1: what stands there now is newer.
+    assert [0, 2] == [revision.ordinal for revision in found]
     assert ["was rewritten"] == ["was rewritten" for sentence in told if "was rewritten" in sentence]
     assert "old" == (state / "old" / "a.txt").read_text()
+
+
+def test_a_branch_that_was_set_back_is_measured_at_its_tip(repository: Repository, state: Path) -> None:
+    for title in ("First", "Second", "Third", "Fourth"):
+        repository.commit(title, a__txt=title)
+    revisions(git_source(repository), state)
+    repository.git("reset", "--quiet", "--hard", "HEAD~2")
+    back = [(revision.title, revision.ordinal) for revision in revisions(git_source(repository), state)]
+    repository.commit("Fifth", a__txt="5")
+    onward = [(revision.title, revision.ordinal) for revision in revisions(git_source(repository), state)]
+
+    assert [("First", 0), ("Second", 4)] == back
+    assert [("First", 0), ("Second", 4), ("Fifth", 5)] == onward
+
+
+def test_ordinals_never_go_back_however_often_a_branch_is_rewritten() -> None:
+    branches = ["abcdef", "abcxy", "abcxyz", "aq", "aqrstuvw", "k"]
+    shifts: Shifts = ()
+    newest = 5
+    for old, new in itertools.pairwise(branches):
+        shifts = shifts if new.startswith(old) else after_rewrite(old, new, shifts)
+        ordinals = [ordinal(place, shifts) for place in range(len(new))]
+
+        assert ordinals == sorted(set(ordinals))
+        assert ordinals[-1] > newest
+        newest = ordinals[-1]
 
 
 def test_a_checkout_is_exactly_the_commit(repository: Repository, state: Path, tmp_path: Path) -> None:

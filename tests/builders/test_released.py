@@ -12,6 +12,11 @@ from perfd.errors import BadInputError, PerfdError
 SERVER = "import helper\ndef main():\n    print('serving with', helper.VERSION)\n"
 
 
+def ordinals(version: str, state: Path) -> list[tuple[str, int]]:
+    found = revisions(Source(SourceKind.INDEX, "tiny_engine", version=version), state)
+    return [(revision.name, revision.ordinal) for revision in found]
+
+
 @pytest.fixture
 def tiny(house: Path) -> Source:
     """A package with one dependency and a command."""
@@ -41,13 +46,10 @@ def test_a_pinned_version_is_the_newest_revision_and_asks_no_index(state: Path, 
     assert ["1.9"] == [revision.name for revision in revisions(Source(SourceKind.INDEX, "tiny_engine", version="1.9"), state)]
 
 
-def test_a_raised_pin_comes_after_the_old_one(state: Path) -> None:
-    revisions(Source(SourceKind.INDEX, "tiny_engine", version="1.9"), state)
-
-    assert [("1.9", 0), ("1.10", 1)] == [
-        (revision.name, revision.ordinal)
-        for revision in revisions(Source(SourceKind.INDEX, "tiny_engine", version="1.10"), state)
-    ]
+def test_the_pinned_version_stands_last_whether_the_pin_was_raised_or_set_back(state: Path) -> None:
+    assert [("1.9", 0)] == ordinals("1.9", state)
+    assert [("1.9", 0), ("1.10", 1)] == ordinals("1.10", state)
+    assert [("1.10", 0), ("1.9", 1)] == ordinals("1.9", state)
 
 
 def test_the_dependency_set_is_known_before_anything_is_built(tiny: Source, state: Path) -> None:
