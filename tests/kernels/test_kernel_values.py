@@ -206,26 +206,42 @@ def test_our_kernels_are_right_under_the_interpreter(
 
 @dataclasses.dataclass(frozen=True)
 class Break:
-    """One thing changed in add_rms_norm, and what must come of it."""
+    """One thing changed in an op, and what must come of it."""
 
+    op: str
     before: str
     after: str
     failure: FailureKind
     sentence: str
 
     def snapshot(self, kernels: Path, folder: Path) -> Path:
-        text = (kernels / "add_rms_norm.py").read_text(encoding="utf-8")
+        text = (kernels / f"{self.op}.py").read_text(encoding="utf-8")
         assert self.before in text
         folder.mkdir()
-        (folder / "add_rms_norm.py").write_text(text.replace(self.before, self.after), encoding="utf-8")
+        (folder / f"{self.op}.py").write_text(text.replace(self.before, self.after), encoding="utf-8")
         return folder
 
 
 BREAKS = {
-    "wrong": Break("(offset + w)", "(offset - w)", FailureKind.NONSENSE, "add_rms_norm is wrong on float32-t183_h781-normal"),
-    "raises": Break("T, H = x.shape", "T, H, _ = x.shape", FailureKind.DIED, "raised ValueError: not enough values to unpack"),
-    "no op": Break("def run(", "def walk(", FailureKind.BUILD, "add_rms_norm.py has no run; kernels/README.md says"),
-    "no import": Break("import torch", "import no_such_helper", FailureKind.BUILD, "cannot be loaded: ModuleNotFoundError"),
+    "wrong": Break(
+        "add_rms_norm", "(offset + w)", "(offset - w)", FailureKind.NONSENSE, "add_rms_norm is wrong on float32-t183_h781"
+    ),
+    "reads another split's tokens": Break(
+        "paged_decode",
+        "tl.minimum(first + share, length)",
+        "first + share",
+        FailureKind.NONSENSE,
+        "paged_decode is wrong on float32-b5",
+    ),
+    "raises": Break(
+        "add_rms_norm", "T, H = x.shape", "T, H, _ = x.shape", FailureKind.DIED, "raised ValueError: not enough values to unpack"
+    ),
+    "no op": Break(
+        "add_rms_norm", "def run(", "def walk(", FailureKind.BUILD, "add_rms_norm.py has no run; kernels/README.md says"
+    ),
+    "no import": Break(
+        "add_rms_norm", "import torch", "import no_such_helper", FailureKind.BUILD, "cannot be loaded: ModuleNotFoundError"
+    ),
 }
 
 
@@ -239,7 +255,7 @@ def test_a_broken_kernel_is_a_failed_run_that_says_why(
 ) -> None:
     artifact = broken.snapshot(kernels, tmp_path / "artifact")
 
-    results = measured(workload("add_rms_norm/values/float32"), artifact)
+    results = measured(workload(f"{broken.op}/values/float32"), artifact)
 
     assert (results.state, results.failure) == (RunState.FAILED, broken.failure)
     assert broken.sentence in results.reason
