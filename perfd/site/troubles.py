@@ -9,7 +9,9 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from perfd.errors import BadInputError, PerfdError
+from perfd.site.headers import HEADERS
 from perfd.site.site import site_of
+from perfd.store.trouble import DATABASE_GONE
 
 
 class NotHereError(PerfdError):
@@ -30,7 +32,7 @@ def answer(request: Request, trouble: Trouble) -> Response:
     path = request.url.path
     if path.startswith("/api/"):
         return JSONResponse({"error": trouble.sentence, "remedy": trouble.remedy}, trouble.status)
-    return site_of(request).pages.show("trouble.html", status=trouble.status, **trouble._asdict())
+    return site_of(request).pages.show("trouble.html", **trouble._asdict())
 
 
 def _not_here(request: Request, error: Exception) -> Response:
@@ -46,6 +48,12 @@ def _bad_input(request: Request, error: Exception) -> Response:
 def _perfd_error(request: Request, error: Exception) -> Response:
     remedy = "Look at the log of `perfd serve`, and run `perfd doctor` on the machine that serves this page; then load it again."
     return answer(request, Trouble(503, "perfd cannot answer now", str(error), remedy))
+
+
+def _database_gone(request: Request, _: Exception) -> Response:
+    sentence = "The database does not answer, so nothing can be shown; nothing that was measured is lost."
+    remedy = "Start it (or `perfd serve`, which brings its own) and load the page again; `perfd doctor` says what is wrong."
+    return answer(request, Trouble(503, "The database does not answer", sentence, remedy))
 
 
 def _http(request: Request, error: Exception) -> Response:
@@ -72,7 +80,9 @@ def _validation(request: Request, error: Exception) -> Response:
 def _own_fault(request: Request, error: Exception) -> Response:
     sentence = f"perfd made a mistake of its own while it made this page ({type(error).__name__})."
     remedy = "The log of `perfd serve` has the details; please report them. Other pages may work."
-    return answer(request, Trouble(500, "perfd's own fault", sentence, remedy))
+    response = answer(request, Trouble(500, "perfd's own fault", sentence, remedy))
+    response.headers.update(HEADERS)  # this one is made outside of all middleware
+    return response
 
 
 def add_troubles(app: FastAPI) -> None:
@@ -82,4 +92,6 @@ def add_troubles(app: FastAPI) -> None:
     app.add_exception_handler(PerfdError, _perfd_error)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _validation)
+    for gone in DATABASE_GONE:
+        app.add_exception_handler(gone, _database_gone)
     app.add_exception_handler(Exception, _own_fault)

@@ -1,0 +1,136 @@
+"""Kernels: what the compiler made of them by architecture, how far they are from float64, and times where a GPU measured them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from fastapi import APIRouter
+from starlette.responses import HTMLResponse
+
+from perfd.domain.metric import MetricKind
+from perfd.domain.subject import SubjectKind
+from perfd.domain.suite import WorkloadClass
+from perfd.site.numbers import Scale, effect_between, scale_of
+from perfd.site.rows import effect_word
+from perfd.site.sentences import plural
+from perfd.site.site import Here
+from perfd.store import SeriesFilter
+from perfd.store.records import SeriesRow
+
+router = APIRouter()
+SECTIONS = {
+    "static": "Compiled, by architecture",
+    "values": "Held against float64, by element type",
+    "timing": "Timed on a GPU, by shape",
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The latest Point of one Series."""
+
+    series: int
+    value: str
+    effect: float | None
+    word: str
+
+
+@dataclass(frozen=True)
+class MetricRow:
+    """One Metric over the columns of a section; a column without it has no cell."""
+
+    metric: str
+    unit: str
+    cells: tuple[Cell | None, ...]
+
+
+@dataclass(frozen=True)
+class Section:
+    """One table of a Kernel."""
+
+    word: str
+    columns: tuple[str, ...]
+    rows: tuple[MetricRow, ...]
+
+
+@dataclass(frozen=True)
+class KernelTables:
+    """All tables of one Kernel."""
+
+    name: str
+    sections: tuple[Section, ...]
+
+
+@router.get("/kernels")
+def kernels(site: Here) -> HTMLResponse:
+    """The page."""
+    wanted = SeriesFilter(workload_class=WorkloadClass.KERNEL.value)
+    rows = [row for row in site.store.pages.series_rows(wanted) if row.info.subject_kind is SubjectKind.KERNEL]
+    found = kernel_tables(rows)
+    timed = any(row.info.metric.kind is MetricKind.SPEED for row in rows)
+    return site.pages.show(
+        "kernels.html",
+        here="/kernels",
+        sentence=f"{plural(len(found), 'Kernel')}: registers, spills and instructions by architecture"
+        if found
+        else "No Kernel has been compiled yet.",
+        timing=timing_sentence(timed=timed),
+        kernels=found,
+    )
+
+
+def timing_sentence(*, timed: bool) -> str:
+    """What the numbers are, and what they are not."""
+    if timed:
+        return "Times were measured on GPUs; registers, spills, shared memory and instructions are counted by the compiler."
+    return (
+        "No GPU has measured here, so kernels are compiled and checked, not timed: counts are the compiler's for each "
+        "architecture, errors are against float64 under Triton's interpreter, and nothing here says how fast a kernel is."
+    )
+
+
+def kernel_tables(rows: Iterable[SeriesRow]) -> list[KernelTables]:
+    """The tables of every Kernel, by name."""
+    by_kernel: dict[str, dict[str, list[tuple[str, SeriesRow]]]] = {}
+    for row in rows:
+        kind, column = place(row)
+        by_kernel.setdefault(row.info.key.subject, {}).setdefault(kind, []).append((column, row))
+    return [
+        KernelTables(name, tuple(_section(SECTIONS.get(kind, kind), kinds[kind]) for kind in sorted(kinds, key=_kind_order)))
+        for name, kinds in sorted(by_kernel.items())
+    ]
+
+
+def place(row: SeriesRow) -> tuple[str, str]:
+    """Section and column of a Series: Workloads of Kernels are named "op/static/sm_90"."""
+    parts = row.info.workload_name.split("/", 2)
+    return (parts[1], parts[2]) if len(parts) == 3 else ("other", row.info.workload_name)
+
+
+def _kind_order(kind: str) -> tuple[int, str]:
+    known = list(SECTIONS)
+    return (known.index(kind) if kind in known else len(known), kind)
+
+
+def _section(word: str, placed: list[tuple[str, SeriesRow]]) -> Section:
+    columns = tuple(sorted({column for column, _ in placed}, key=_column_order))
+    metrics = {row.info.metric.name: row.info.metric for _, row in placed}
+    return Section(word, columns, tuple(_metric_row(name, columns, placed) for name in metrics))
+
+
+def _column_order(column: str) -> tuple[int, str]:
+    """sm_80 before sm_100."""
+    return (len(column), column)
+
+
+def _metric_row(metric: str, columns: tuple[str, ...], placed: list[tuple[str, SeriesRow]]) -> MetricRow:
+    found: dict[str, SeriesRow] = {column: row for column, row in placed if row.info.metric.name == metric}
+    unit = next(iter(found.values())).info.metric.unit
+    scale = scale_of(unit, [row.latest.point.value for row in found.values()])
+    cells = tuple(_cell(found[column], scale) if column in found else None for column in columns)
+    return MetricRow(metric, scale.unit, cells)
+
+
+def _cell(row: SeriesRow, scale: Scale) -> Cell:
+    value = row.latest.point.value
+    effect = effect_between(row.previous.point.value if row.previous else None, value)
+    return Cell(row.info.id, scale.text(value), effect, effect_word(row.info.metric, effect) if effect else "")

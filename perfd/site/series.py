@@ -1,0 +1,152 @@
+"""One Series: a chart, the same numbers as a table, its Changes, and what is measured."""
+
+from typing import Any, NamedTuple
+
+from fastapi import APIRouter
+from starlette.responses import HTMLResponse
+
+from perfd.domain.run import Point
+from perfd.domain.verdict import Verdict
+from perfd.site import documents, sentences
+from perfd.site.numbers import effect_between, percent, percents, scale_of
+from perfd.site.parameters import SeriesId
+from perfd.site.rows import better_word, change_word
+from perfd.site.site import Here, Site
+from perfd.site.troubles import NotHereError
+from perfd.store.records import PointRow, SeriesPage
+
+router = APIRouter()
+MOST_IN_TABLE = 500
+"""Older Points stay in the chart and in the JSON; a table of thousands of lines helps nobody."""
+
+
+class TablePoint(NamedTuple):
+    """A Point as one line of the table."""
+
+    revision: str
+    title: str
+    value: float
+    interval: tuple[float, float] | None
+    n: int
+    effect: float | None
+    measured_at: Any
+    occasion: str
+    host: str
+    run: str
+    build: str
+
+
+@router.get("/series/{series_id}")
+def series(series_id: SeriesId, site: Here) -> HTMLResponse:
+    """The page of one Series."""
+    page = find(site, series_id)
+    verdict = page.verdict
+    return site.pages.show(
+        "series.html",
+        sentence=sentences.series(page),
+        series=_words(page),
+        scale=scale_of(page.info.metric.unit, [row.point.value for row in page.points]),
+        document=documents.chart(page),
+        points=table(page.points)[-MOST_IN_TABLE:],
+        total=len(page.points),
+        changes=[one._asdict() for one in _changes(page)],
+        marks=documents.epochs(page.points),
+        last_word=verdict.outcome.value if verdict else None,
+        last_effect=verdict.effect if verdict else None,
+        last_reason=verdict.reason if verdict else "It was not judged yet.",
+        verdict_facts=facts(verdict) if verdict else (),
+    )
+
+
+def find(site: Site, series_id: int) -> SeriesPage:
+    """The Series; raises NotHereError where there is none."""
+    page = site.store.pages.series_page(series_id)
+    if page is None:
+        raise NotHereError(f"There is no Series {series_id}.")
+    return page
+
+
+def table(rows: tuple[PointRow, ...]) -> list[TablePoint]:
+    """The Points in order, each with its change against the one before."""
+    lines = []
+    before: Point | None = None
+    for row in rows:
+        one = row.point
+        effect = effect_between(before.value if before else None, one.value)
+        lines.append(
+            TablePoint(
+                one.revision,
+                row.title,
+                one.value,
+                one.interval,
+                one.n,
+                effect,
+                one.measured_at,
+                one.occasion,
+                row.host,
+                one.run,
+                one.build,
+            )
+        )
+        before = one
+    return lines
+
+
+def facts(verdict: Verdict) -> list[tuple[str, str]]:
+    """What the last Verdict was held to; what it does not know is left out."""
+    told = [
+        ("Judged by", f"{verdict.detector}, on {sentences.plural(verdict.n, 'Point')}"),
+        ("Effect", f"{percent(verdict.effect)} {percents(verdict.interval)}" if verdict.effect is not None else ""),
+        ("Bar", percent(verdict.bar).lstrip("+") if verdict.bar is not None else ""),
+        ("Noise from night to night", percent(verdict.noise).lstrip("+") if verdict.noise is not None else ""),
+        ("Smallest effect found with 90 % power", _mde(verdict)),
+    ]
+    return [(word, value) for word, value in told if value]
+
+
+def _mde(verdict: Verdict) -> str:
+    return ", ".join(
+        f"{percent(effect).lstrip('+')} after {nights} night{'' if nights == 1 else 's'}"
+        for nights, effect in sorted(verdict.mde.items())
+    )
+
+
+class _ChangeLine(NamedTuple):
+    build: str
+    revision: str
+    title: str
+    word: str
+    effect: float
+    before: float
+    after: float
+    interval: tuple[float, float] | None
+    status: str
+    kind: str
+
+
+def _changes(page: SeriesPage) -> list[_ChangeLine]:
+    return [
+        _ChangeLine(
+            one.build,
+            one.revision,
+            one.title,
+            change_word(one).rstrip("?"),
+            one.effect,
+            one.before,
+            one.after,
+            one.interval,
+            one.status.value if one.gone_at is None else "no longer seen",
+            one.kind.value,
+        )
+        for one in reversed(page.changes)
+    ]
+
+
+def _words(page: SeriesPage) -> dict[str, Any]:
+    info = page.info
+    return documents.info(info) | {
+        "better": better_word(info.metric),
+        "sentence": info.metric.sentence,
+        "workload_class": info.workload_class.value,
+        "question": page.workload.question,
+    }

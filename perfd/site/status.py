@@ -1,0 +1,110 @@
+"""How the service stands: last night, next night, what is missing, queue, workers, findings."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.responses import HTMLResponse
+
+from perfd.domain.build import BuildState
+from perfd.domain.run import RunState
+from perfd.site import sentences
+from perfd.site.rows import run_label
+from perfd.site.site import Here
+from perfd.store.records import OccasionRow, OccasionSummary, RunRow, Status
+
+router = APIRouter()
+MOST_MISSING = 200
+NIGHTS = 30
+GONE_AFTER = timedelta(minutes=10)
+
+
+@router.get("/status")
+def status(site: Here) -> HTMLResponse:
+    """The status page."""
+    now = site.clock()
+    found = site.store.pages.status()
+    night = found.last_night
+    missing = without_result(night)
+    next_night = site.next_night(now)
+    return site.pages.show(
+        "status.html",
+        here="/status",
+        sentence=sentences.night(night, now),
+        night=None if night is None else _night(night.row),
+        night_runs=[]
+        if night is None
+        else [(one.value, night.row.runs[one.value]) for one in RunState if night.row.runs.get(one.value)],
+        next_night=next_night,
+        until_s=(next_night - now).total_seconds(),
+        schedule=site.schedule,
+        queue=queue(found),
+        missing=[
+            {"key": one.key, "label": run_label(one), "state": one.state.value, "why": why(one)} for one in missing[:MOST_MISSING]
+        ],
+        missing_total=len(missing),
+        failed_builds=[] if night is None else [one for one in night.builds if one.state is BuildState.FAILED],
+        findings=[] if night is None else night.findings,
+        workers=workers(found, now),
+        gone_after_s=GONE_AFTER.total_seconds(),
+        nights=[_counts(row) for row in site.store.pages.nights(NIGHTS)],
+    )
+
+
+def without_result(night: OccasionSummary | None) -> list[RunRow]:
+    """Runs of the night that are not done: ended ones first, then those that wait."""
+    lost = [one for one in (night.runs if night else ()) if one.state is not RunState.DONE]
+    return sorted(lost, key=lambda one: one.state in {RunState.QUEUED, RunState.CLAIMED})
+
+
+def why(run: RunRow) -> str:
+    """The reason of a failed or void Run, or what it waits for."""
+    if run.state is RunState.QUEUED:
+        return f"waits for a worker of {run.device_class}"
+    if run.state is RunState.CLAIMED:
+        return f"{run.claimed_by} measures it"
+    kind = run.failure.value.replace("_", " ") if run.failure else ""
+    return f"{kind}: {run.reason}" if run.reason else kind
+
+
+def queue(found: Status) -> dict[str, Any]:
+    """What waits, over all device classes."""
+    oldest = [one.oldest_queued_at for one in found.queue if one.oldest_queued_at]
+    return {
+        "runs": sum(one.queued for one in found.queue),
+        "claimed": sum(one.claimed for one in found.queue),
+        "builds": found.builds_queued,
+        "messages": found.outbox_waiting,
+        "oldest": min(oldest, default=None),
+    }
+
+
+def workers(found: Status, now: datetime) -> list[dict[str, Any]]:
+    """Workers, the one seen last first."""
+    ordered = sorted(found.workers, key=lambda one: one.seen_at, reverse=True)
+    return [
+        {
+            "name": one.name,
+            "host": one.host,
+            "device_class": one.device_class,
+            "doing": one.doing,
+            "seen_at": one.seen_at,
+            "alive": now - one.seen_at < GONE_AFTER,
+        }
+        for one in ordered
+    ]
+
+
+def _night(row: OccasionRow) -> dict[str, Any]:
+    return {"nominal_at": row.occasion.nominal_at, "state": row.state.value, "closed_at": row.closed_at}
+
+
+def _counts(row: OccasionRow) -> dict[str, Any]:
+    runs = row.runs
+    return {
+        "at": row.occasion.nominal_at,
+        "state": row.state.value,
+        "done": runs.get("done", 0),
+        "failed": runs.get("failed", 0) + runs.get("void", 0),
+        "waiting": runs.get("queued", 0) + runs.get("claimed", 0),
+    }
