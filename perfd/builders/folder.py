@@ -22,7 +22,7 @@ _LEFT_OUT = {"__pycache__", ".git", ".ruff_cache", ".mypy_cache", ".pytest_cache
 def revisions(source: Source, state: Path) -> tuple[Revision, ...]:
     """The one Revision that the files are now. Ordinals count the contents in the order in which this state folder saw them.
 
-    A content that comes back is a new Revision, HASH~2, as a revert is a new commit in git; what was measured between stays there.
+    A content that comes back is a new Revision, HASH~2, as a revert is a new commit in git; what was measured between stays so.
     """
     files = source_files(source)
     seen = state.absolute() / "sources" / f"folder-{sha256(str(_root(source)).encode()).hexdigest()[:12]}.json"
