@@ -34,6 +34,8 @@ _WORDS = {
     ChangeKind.MODE: "machine state",
     ChangeKind.TRANSIENT: "spike",
 }
+_LEAST_FOR_NOISE = 5
+"""A stretch with fewer Points has no noise of its own to draw."""
 _LABEL_ROWS = 3
 _MOST_LABELS = 9
 """More words than this would lie on each other; the marks stay."""
@@ -157,19 +159,56 @@ def scale_of(unit: str, size: float) -> tuple[float, str]:
 def _draw_series(axes: Axes, view: SeriesView) -> None:
     values = _floats(view.values)
     finite = values[np.isfinite(values)]
-    factor, unit = scale_of(view.unit, float(np.median(np.abs(finite))) if len(finite) else 1.0)
-    at = np.arange(len(values))
-    for segment in view.segments or segments_of(view.values, view.changes):
-        _draw_segment(axes, view, segment, values, factor)
-    _draw_intervals(axes, view, factor)
-    axes.plot(at, values * factor, linestyle="none", marker="o", markersize=3.5, color=BLUE, markeredgewidth=0, zorder=3)
-    _draw_changes(axes, view, values * factor)
-    axes.set_ylabel(f"{view.name} ({unit})" if unit else view.name)
-    _label_points(axes, view)
     _title(axes, view.title or _series_title(view))
     _plain(axes)
     if not len(finite):
         axes.text(0.5, 0.5, "no values", transform=axes.transAxes, ha="center", va="center", color=GREY)
+        axes.set(xticks=[], yticks=[])
+        return
+    factor, unit = scale_of(view.unit, float(np.median(np.abs(finite))))
+    for segment in view.segments or segments_of(view.values, view.changes):
+        _draw_segment(axes, view, segment, values, factor)
+    _draw_intervals(axes, view, factor)
+    _draw_values(axes, values * factor, len(view.changes))
+    _draw_changes(axes, view)
+    axes.set_ylabel(f"{view.name} ({unit})" if unit else view.name)
+    _label_points(axes, view)
+
+
+def _draw_values(axes: Axes, shown: Floats, changes: int) -> None:
+    """The values as points; a few far ones stand at the edge with their number, so that they do not flatten all others."""
+    low, high = _range(shown[np.isfinite(shown)])
+    room = (high - low) or abs(high) * 0.05 or 1.0
+    axes.set_ylim(low - 0.12 * room, high + room * (0.16 + 0.11 * min(_LABEL_ROWS, changes)))
+    _draw_points(axes, shown)
+    for index in np.flatnonzero((shown < low) | (shown > high))[:_MOST_LABELS]:
+        above = shown[index] > high
+        edge = high + 0.06 * room if above else low - 0.06 * room
+        axes.plot(index, edge, marker="^" if above else "v", color=BLUE, markersize=6, zorder=4)
+        axes.annotate(
+            f"{shown[index]:.4g}", (index, edge), (6, 0), textcoords="offset points", fontsize=8, va="center", color=BLUE
+        )
+
+
+def _range(finite: Floats) -> tuple[float, float]:
+    """Lowest and highest value that is drawn in its place: within three times the range of the middle nine tenths."""
+    low, high = (float(q) for q in np.quantile(finite, [0.05, 0.95]))
+    reach = 3.0 * (high - low) or math.inf
+    near = finite[(finite >= low - reach) & (finite <= high + reach)]
+    return float(near.min()), float(near.max())
+
+
+def _draw_points(axes: Axes, shown: Floats) -> None:
+    """Every value up to 4,000 as a point; of more, the range of each of 800 stretches, which is what 800 pixels can show."""
+    at = np.flatnonzero(np.isfinite(shown))
+    if len(at) <= 4000:
+        size = 3.5 if len(at) <= 500 else 1.8
+        axes.plot(at, shown[at], linestyle="none", marker="o", markersize=size, color=BLUE, markeredgewidth=0, zorder=3)
+        return
+    parts = np.array_split(at, 800)
+    ends = np.array([(part.mean(), *np.quantile(shown[part], [0.0, 0.25, 0.75, 1.0])) for part in parts])
+    axes.vlines(ends[:, 0], ends[:, 1], ends[:, 4], color=SKY, linewidth=0.7, zorder=1)
+    axes.vlines(ends[:, 0], ends[:, 2], ends[:, 3], color=BLUE, linewidth=0.9, zorder=1)
 
 
 def _draw_segment(axes: Axes, view: SeriesView, segment: Segment, values: Floats, factor: float) -> None:
@@ -178,36 +217,30 @@ def _draw_segment(axes: Axes, view: SeriesView, segment: Segment, values: Floats
     sigma = view.noise * abs(segment.level) if view.noise is not None else _scatter(part[np.isfinite(part)])
     ends = (segment.start - 0.5, segment.stop - 0.5)
     low, high = (factor * (segment.level + side * 2.0 * sigma) for side in (-1, 1))
-    axes.fill_between(ends, low, high, color=PALE, linewidth=0, zorder=0)
-    axes.fill_between(ends, factor * segment.low, factor * segment.high, color=SKY, alpha=0.45, linewidth=0, zorder=1)
+    if view.noise is not None or len(part) >= _LEAST_FOR_NOISE:
+        axes.fill_between(ends, low, high, color=PALE, linewidth=0, zorder=0)
+        axes.fill_between(ends, factor * segment.low, factor * segment.high, color=SKY, alpha=0.45, linewidth=0, zorder=1)
     axes.plot(ends, (factor * segment.level,) * 2, color=INK, linewidth=1.2, zorder=2)
 
 
 def _draw_intervals(axes: Axes, view: SeriesView, factor: float) -> None:
-    for index, interval in enumerate(view.intervals):
-        if interval is not None:
-            axes.plot(
-                (index, index), (factor * interval[0], factor * interval[1]), color=BLUE, alpha=0.45, linewidth=1.0, zorder=2
-            )
+    known = [(index, *interval) for index, interval in enumerate(view.intervals) if interval is not None]
+    if 0 < len(known) <= 2000:
+        at, low, high = (np.array(column, dtype=np.float64) for column in zip(*known, strict=True))
+        axes.vlines(at, factor * low, factor * high, color=BLUE, alpha=0.45, linewidth=1.0, zorder=2)
 
 
-def _draw_changes(axes: Axes, view: SeriesView, shown: Floats) -> None:
-    """A line where it happened, a mark in the direction of the values, and a word; suspects are hollow and dotted."""
-    finite = shown[np.isfinite(shown)]
-    if len(finite):
-        low, high = float(finite.min()), float(finite.max())
-        room = (high - low) or abs(high) * 0.05 or 1.0
-        axes.set_ylim(low - 0.12 * room, high + room * (0.16 + 0.11 * min(_LABEL_ROWS, len(view.changes))))
+def _draw_changes(axes: Axes, view: SeriesView) -> None:
+    """A line where it happened and a word with its mark; what is only suspected is dotted."""
     for order, change in enumerate(sorted(view.changes, key=lambda change: change.index)):
-        color = _colour(change, view.better)
         sure = change.status is ChangeStatus.DETECTED
+        color = _colour(change, view.better)
         axes.axvline(change.index - 0.5, color=color, linewidth=1.0, linestyle="-" if sure else ":", alpha=0.7, zorder=1)
         if order < _MOST_LABELS:
-            row = 0.95 - 0.085 * (order % _LABEL_ROWS)
-            late = change.index > 0.62 * len(shown)
+            late = change.index > 0.62 * len(view.values)
             axes.annotate(
                 change_words(change, view.better),
-                (change.index - 0.5, row),
+                (change.index - 0.5, 0.95 - 0.085 * (order % _LABEL_ROWS)),
                 xycoords=("data", "axes fraction"),
                 xytext=(-4 if late else 4, 0),
                 textcoords="offset points",
@@ -277,9 +310,8 @@ def _draw_ratios(axes: Axes, pairs: Sequence[tuple[float, float]], metric: Metri
     axes.axhline(0.0, color=INK, linewidth=0.9, zorder=2)
     bar = 100 * metric.relevant
     if bar > 0:
-        axes.axhspan(
-            -bar, bar, facecolor="none", edgecolor=GREY, linestyle="--", linewidth=0.9, zorder=1, label=f"±{bar:g} %, relevant"
-        )
+        axes.axhline(bar, color=GREY, linestyle="--", linewidth=0.9, zorder=1, label=f"±{bar:g} %, relevant")
+        axes.axhline(-bar, color=GREY, linestyle="--", linewidth=0.9, zorder=1)
 
 
 def _ratios(pairs: Sequence[tuple[float, float]]) -> Floats:
@@ -294,6 +326,7 @@ def _draw_course(axes: Axes, course: Sequence[Verdict]) -> None:
     at, effect, low, high = (np.array(column, dtype=np.float64) for column in zip(*known, strict=True))
     axes.fill_between(at, 100 * low, 100 * high, color=ORANGE, alpha=0.25, linewidth=0, zorder=1, label="estimate and interval")
     axes.plot(at, 100 * effect, color=VERMILLION, linewidth=1.6, zorder=3)
+    axes.vlines(at[-1], 100 * low[-1], 100 * high[-1], color=VERMILLION, linewidth=2.5, zorder=3)
 
 
 def _limit(axes: Axes, pairs: Sequence[tuple[float, float]], metric: Metric, course: Sequence[Verdict]) -> None:
