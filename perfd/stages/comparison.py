@@ -24,7 +24,6 @@ from perfd.rules.plan import Candidate
 from perfd.stages.context import Context
 from perfd.stages.plan import candidate
 from perfd.stages.subjects import Chosen
-from perfd.stats.pairs import pair_signs
 from perfd.store.records import ArmSamples
 
 PLACES_A_BLOCK = 4
@@ -158,11 +157,13 @@ def _middle(values: Sequence[float]) -> float | None:
 def _pairs(runs: Sequence[ArmSamples], metric: str) -> Iterator[tuple[tuple[float, float], int]]:
     """(base, head) of every pair of neighbours that were both measured, and which of them came first."""
     at = {one.run.block: one for one in runs}
-    for pair, sign in enumerate(pair_signs((max(at, default=-1) + 1) // 2)):
-        values = {one.run.arm: _values(one).get(metric) for one in (at.get(2 * pair), at.get(2 * pair + 1)) if one is not None}
+    for first, second in ((at.get(place), at.get(place + 1)) for place in range(0, max(at, default=-1) + 1, 2)):
+        if first is None or second is None:
+            continue
+        values = {one.run.arm: _values(one).get(metric) for one in (first, second)}
         base, head = values.get(Arm.BASE), values.get(Arm.HEAD)
         if base is not None and head is not None:
-            yield (base, head), sign
+            yield (base, head), 1 if first.run.arm is Arm.BASE else -1
 
 
 def _values(one: ArmSamples) -> dict[str, float]:

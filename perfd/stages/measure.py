@@ -18,8 +18,7 @@ from perfd.stages.beat import LEASE
 from perfd.stages.context import Context
 from perfd.stages.device import Bench, benches
 from perfd.stages.subjects import by_name
-from perfd.stats.reduce import Reduced
-from perfd.store.records import ClaimedRun, Written
+from perfd.store.records import ClaimedRun, Reduced, Written
 
 
 class LostClaimError(PerfdError):
