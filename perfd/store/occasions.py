@@ -14,7 +14,7 @@ from perfd.domain.occasion import Finding, Occasion, OccasionState
 from perfd.domain.run import OccasionKind
 from perfd.errors import PerfdError
 from perfd.store import tables
-from perfd.store.writing import AnyRow, clean
+from perfd.store.writing import AnyRow, added, clean
 
 Occ = tables.occasion.c
 
@@ -27,7 +27,7 @@ class Occasions:
 
     def open(self, occasion: Occasion, now: datetime, state: OccasionState = OccasionState.DUE) -> bool:
         """The occasion is there; True when it was not before. Two clocks that fire at once open it once."""
-        added = insert(tables.occasion).values(
+        row = insert(tables.occasion).values(
             name=occasion.name,
             kind=occasion.kind.value,
             label=occasion.label,
@@ -37,7 +37,7 @@ class Occasions:
             moved_at=now,
         )
         with self.engine.begin() as connection:
-            return connection.execute(added.on_conflict_do_nothing(index_elements=["name"])).rowcount == 1
+            return added(connection, row)
 
     def in_state(self, state: OccasionState) -> Occasion | None:
         """The occasion in that state that has been due longest; absent where there is none."""
@@ -87,7 +87,7 @@ class Occasions:
     def note(self, occasion: Occasion, finding: Finding, now: datetime) -> bool:
         """The finding stands with the occasion; False when it stood there before."""
         with self.engine.begin() as connection:
-            added = insert(tables.finding).values(
+            row = insert(tables.finding).values(
                 occasion_id=id_of(connection, occasion),
                 stage=clean(finding.stage),
                 subject=clean(finding.subject),
@@ -96,7 +96,7 @@ class Occasions:
                 key=digest(clean([finding.stage, finding.subject, finding.sentence])),
                 at=now,
             )
-            return connection.execute(added.on_conflict_do_nothing()).rowcount == 1
+            return added(connection, row)
 
     def findings(self, occasion: Occasion) -> tuple[Finding, ...]:
         """What went wrong outside any Run or Build, in the order it was seen."""

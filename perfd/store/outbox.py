@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from perfd.domain.codec import to_json
 from perfd.store import tables
-from perfd.store.writing import clean
+from perfd.store.writing import added, clean
 
 X = tables.outbox.c
 
@@ -36,7 +36,7 @@ class Outbox:
         """The message will be sent; False when one with this key stands there already."""
         values = {"dedupe_key": dedupe_key, "kind": kind, "payload": clean(to_json(payload)), "created_at": now, "next_at": now}
         with self.engine.begin() as connection:
-            return connection.execute(insert(tables.outbox).values(**values).on_conflict_do_nothing()).rowcount == 1
+            return added(connection, insert(tables.outbox).values(**values))
 
     def claim(self, now: datetime, again_after: timedelta) -> Message | None:
         """The message that has been due longest; unless `sent` is called, it is due again after that time."""

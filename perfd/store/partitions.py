@@ -4,11 +4,18 @@ from datetime import UTC, datetime
 
 from sqlalchemy import Connection, text
 
+from perfd.errors import PerfdError
+
+YEARS = range(2000, 2200)
 LOCK = 0x70657266_73_616D  # two writers that need the same new month make it one after the other
 
 
 def ensure(connection: Connection, moment: datetime) -> str:
     """The partition of that month is there; its name."""
+    if moment.year not in YEARS:
+        raise PerfdError(
+            f"a Run that began at {moment.isoformat()} is not stored: the clock of its machine must be wrong; set it"
+        )
     first, following = month_of(moment)
     name = f"sample_{first:%Y_%m}"
     if _exists(connection, name):

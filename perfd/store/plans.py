@@ -69,7 +69,7 @@ def _add(connection: Connection, occasion: Occasion, plan: Plan, gone: Container
 
 def _known_builds(connection: Connection, digests: set[str]) -> dict[str, int]:
     """The ids of Builds that were planned before: more blocks of a comparison need no new Build."""
-    return dict(connection.execute(select(B.digest, B.id).where(B.digest.in_(digests))).tuples().all())
+    return dict(connection.execute(select(B.digest, B.id).where(B.digest.in_(digests))).all())
 
 
 def _write_build(connection: Connection, occasion_id: int, planned: PlannedBuild, gone: Container[str], now: datetime) -> int:

@@ -35,6 +35,9 @@ def main() -> None:
     os.chdir("/")
     lock = (home / "supervisor.lock").open("a")
     fcntl.flock(lock, fcntl.LOCK_EX)
+    lock.truncate(0)
+    lock.write(f"{os.getpid()}\n")  # for people; programs ask the lock
+    lock.flush()
     Supervisor(home, job).run()
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from sqlalchemy import Connection, Row, Table, select
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import Connection, Row, Table, literal, select
+from sqlalchemy.dialects.postgresql import Insert, insert
 
 AnyRow: TypeAlias = Row[*tuple[Any, ...]]
 """A row whose columns are read by name."""
@@ -27,7 +27,12 @@ def add_missing(connection: Connection, table: Table, rows: Sequence[Mapping[str
     """Every row whose natural key was not there yet is there; answers how many were added."""
     if not rows:
         return 0
-    return connection.execute(insert(table).on_conflict_do_nothing(), list(rows)).rowcount
+    return len(connection.execute(insert(table).on_conflict_do_nothing().returning(literal(1)), list(rows)).all())
+
+
+def added(connection: Connection, row: Insert) -> bool:
+    """Whether the row is new; one with its natural key stays as it is (SQLAlchemy tells no rowcount for an INSERT)."""
+    return connection.execute(row.on_conflict_do_nothing().returning(literal(1))).first() is not None
 
 
 def clean(value: Any) -> Any:

@@ -45,7 +45,7 @@ def blocks(connection: Connection, occasion_id: int) -> tuple[ArmSamples, ...]:
     ids = [run.id for run in runs]
     measured = samples.of_runs(connection, ids)
     hardware = select(R.id, tables.environment.c.hardware_hash).join(tables.environment).where(R.id.in_(ids))
-    hashes: dict[int, str] = dict(connection.execute(hardware).tuples().all())
+    hashes: dict[int, str] = dict(connection.execute(hardware).all())
     ordered = sorted(runs, key=lambda run: (run.workload, run.block, run.id))
     return tuple(ArmSamples(run, measured.get(run.id, ()), hashes.get(run.id)) for run in ordered)
 
@@ -53,8 +53,20 @@ def blocks(connection: Connection, occasion_id: int) -> tuple[ArmSamples, ...]:
 def build_page(connection: Connection, digest: str) -> BuildPage | None:
     """The Build with that digest, and every Run on it."""
     V, OB = tables.revision.c, tables.occasion_build.c  # noqa: N806  # columns
-    titles = select(V.title).join(tables.occasion_build).where(OB.build_id == B.id).order_by(OB.occasion_id.desc()).limit(1)
-    asked = select(tables.build, tables.subject.c.kind, titles.scalar_subquery().label("title")).join(tables.subject)
+    titles = (
+        select(V.title)
+        .select_from(tables.occasion_build)
+        .join(tables.revision, V.id == OB.revision_id)
+        .where(OB.build_id == B.id)
+        .order_by(OB.occasion_id.desc())
+        .limit(1)
+        .correlate(tables.build)
+    )
+    asked = (
+        select(tables.build, tables.subject.c.kind, titles.scalar_subquery().label("title"))
+        .select_from(tables.build)
+        .join(tables.subject)
+    )
     row = connection.execute(asked.where(B.digest == digest)).first()
     if row is None:
         return None

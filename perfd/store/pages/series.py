@@ -128,7 +128,7 @@ def _last_values(connection: Connection, ids: list[int]) -> dict[int, tuple[floa
     tail = _tail(SPARK, "tail")
     in_order = aggregate_order_by(tail.c.value, *(tail.c[column.name] for column in reading.IN_ORDER))
     asked = select(S.id, func.array_agg(in_order)).select_from(tables.series).join(tail, true()).where(S.id.in_(ids))
-    return {series_id: tuple(numbers) for series_id, numbers in connection.execute(asked.group_by(S.id)).tuples()}
+    return {series_id: tuple(numbers) for series_id, numbers in connection.execute(asked.group_by(S.id))}
 
 
 def _tail(count: int, name: str) -> LateralFromClause:
