@@ -26,9 +26,9 @@ Browse = Callable[[Store], httpx.Client]
 
 
 @pytest.fixture(scope="session")
-def server_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def server_url(open_folder: Path) -> Iterator[str]:
     """A Postgres of these tests' own."""
-    with open_database(tmp_path_factory.mktemp("site") / "state", None) as url:
+    with open_database(open_folder / "site", None) as url:
         yield url
 
 
