@@ -1,0 +1,260 @@
+"""`run_load`: prompts and schedule made beforehand, one window driven, its bytes parsed, its log reported."""
+
+import gc
+import itertools
+import os
+import signal
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from types import FrameType
+from typing import Any
+
+from perfd import HARNESS_VERSION
+from perfd.bench.load.events import EventLog, LogHead, RequestTrace, write_events
+from perfd.bench.load.exchange import Chain, Exchange
+from perfd.bench.load.loop import Endpoint, Limits, Loop, Window, Work
+from perfd.bench.load.parse import trace_of
+from perfd.bench.load.plan import LoadPlan
+from perfd.bench.load.prompts import PromptMaker, Tokenize, learn_vocabulary
+from perfd.bench.load.report import LoadReport, report_from
+from perfd.bench.load.schedule import Due, Schedule, draw
+from perfd.bench.load.wire import Target, request_of, target_of
+from perfd.domain.identity import Json
+from perfd.errors import BadInputError
+
+Progress = Callable[[str], None]
+READY_PER_SLOT = 64
+"""Chains made beforehand for each slot of a closed load whose number of requests is not given."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """All that the window needs, made before it opens."""
+
+    plan: LoadPlan
+    target: Target
+    schedule: Schedule
+    work: Work
+    exact_prompts: bool
+
+
+def run_load(
+    plan: LoadPlan,
+    tokenize: Tokenize | None = None,
+    calibration: Mapping[str, Json] | None = None,
+    progress: Progress = lambda _: None,
+) -> LoadReport:
+    """The plan's load was driven; each request has an outcome with a reason, and the event log is kept where the plan says.
+
+    `tokenize` counts a text's tokens for the model under test; without it prompt sizes are estimates, and marked so.
+    `calibration` is what `calibrate` found for this load; it is stored, and bounds on it can void the Run.
+    Ctrl-C ends the window and reports what was measured. Raises BadInputError for a plan that cannot be driven.
+    """
+    called_ns = time.monotonic_ns()
+    prepared = prepare(plan, tokenize)
+    progress("sending")
+    window, cpu_s, policy = drive(prepared)
+    progress("parsing")
+    log = log_of(prepared, window, called_ns, calibration, {"cpu_s": cpu_s, "scheduler": policy})
+    if plan.events is not None:
+        write_events(plan.events, log)
+    return report_from(log)
+
+
+def prepare(plan: LoadPlan, tokenize: Tokenize | None) -> Prepared:
+    """Every request as bytes, and when it is due."""
+    target = target_of(plan.url, plan.api)
+    vocabulary = learn_vocabulary(tokenize)
+    maker = PromptMaker(plan.prompts, vocabulary)
+    chains = _chains(plan, target, maker)
+    stop_ns = None if plan.duration_s is None else int(plan.duration_s * 1e9)
+    if plan.is_open:
+        schedule = draw(plan)
+        starts = [(int(due.at_s * 1e9), chains(due)) for due in schedule.dues]
+        work = Work(starts, iter(()), stop_ns=stop_ns, cap=plan.concurrency)
+        return Prepared(plan, target, schedule, work, vocabulary.exact)
+    slots = plan.concurrency or 1
+    if plan.requests is not None:
+        turns = plan.prompts.turns
+        made = [chains(None) for _ in range(-(-plan.requests // turns))]
+        supply = iter(made)
+    else:
+        made = [chains(None) for _ in range(slots * READY_PER_SLOT)]
+        supply = itertools.chain(made, iter(lambda: chains(None), None))
+    work = Work([], supply, slots=tuple(int(plan.ramp_s * 1e9 * slot / slots) for slot in range(slots)), stop_ns=stop_ns)
+    return Prepared(plan, target, Schedule(), work, vocabulary.exact)
+
+
+def _chains(plan: LoadPlan, target: Target, maker: PromptMaker) -> Callable[[Due | None], Chain]:
+    """A function that makes the next session's chain, numbering requests as it goes."""
+    sessions, indices = itertools.count(), itertools.count()
+
+    def make(due: Due | None) -> Chain:
+        session = next(sessions)
+        prompts = maker.chain(session, due)
+        requests = tuple(request_of(plan, target, prompt, (next(indices), session, turn)) for turn, prompt in enumerate(prompts))
+        return Chain(requests, plan.prompts.think_s)
+
+    return make
+
+
+def drive(prepared: Prepared) -> tuple[Window, float, str]:
+    """(the window's raw bytes, CPU seconds that the client used in it, the scheduler policy that it ran under)."""
+    plan = prepared.plan
+    limits = Limits(
+        stall_ns=int(plan.stall_s * 1e9),
+        request_ns=int(plan.request_timeout_s * 1e9),
+        connect_ns=int(plan.connect_timeout_s * 1e9),
+        drain_ns=int(plan.drain_s * 1e9),
+        ahead_ns=int(plan.ahead_s * 1e9),
+    )
+    loop = Loop(endpoint_of(plan, prepared.target), limits, prepared.work)
+    with _quiet_collector(), _interrupting(loop), _realtime(asked=plan.realtime) as policy:
+        used = time.process_time()
+        window = loop.run()
+        return window, time.process_time() - used, policy
+
+
+def endpoint_of(plan: LoadPlan, target: Target) -> Endpoint:
+    """The address, resolved once; raises BadInputError where there is none."""
+    try:
+        found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise BadInputError(f"{target.host} cannot be resolved ({error}); give a URL whose host exists") from None
+    family, _, _, _, address = found[0]
+    tls = tls_context(plan) if target.tls else None
+    return Endpoint(family, address, target.host, tls, plan.kernel_stamps, plan.keep_alive)
+
+
+def tls_context(plan: LoadPlan) -> ssl.SSLContext:
+    """Certificates are checked unless the plan says otherwise."""
+    try:
+        context = ssl.create_default_context(cafile=str(plan.ca_file) if plan.ca_file else None)
+    except (OSError, ssl.SSLError) as error:
+        raise BadInputError(f"{plan.ca_file}: no certificates can be read from it ({error})") from None
+    if not plan.verify_tls:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+@contextmanager
+def _quiet_collector() -> Iterator[None]:
+    """No garbage collection runs in the window: one pass over millions of reads would stall every stream."""
+    was = gc.isenabled()
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+        if was:
+            gc.enable()
+
+
+@contextmanager
+def _interrupting(loop: Loop) -> Iterator[None]:
+    """Ctrl-C ends the window instead of the process (in the main thread; elsewhere Python allows no handler)."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def handler(_signal: int, _frame: FrameType | None) -> None:
+        loop.interrupt()
+
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _realtime(*, asked: bool) -> Iterator[str]:
+    """The policy that the window runs under: SCHED_RR where it was asked for and is permitted, said in words."""
+    if not asked:
+        yield "normal"
+        return
+    before, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
+    try:
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+    except PermissionError:
+        yield "normal (SCHED_RR was asked for and is not permitted)"
+        return
+    try:
+        yield "SCHED_RR 1"
+    finally:
+        os.sched_setscheduler(0, before, parameters)
+
+
+def log_of(
+    prepared: Prepared, window: Window, called_ns: int, calibration: Mapping[str, Json] | None, facts: dict[str, Any]
+) -> EventLog:
+    """Every exchange parsed into its Trace, and the head that says under which plan."""
+    plan = prepared.plan
+    exchanges = sorted(window.exchanges, key=lambda exchange: exchange.intended_ns)
+    traces = tuple(
+        trace_of(exchange, measured=is_measured(plan, window, place, exchange), keep_text=plan.keep_text)
+        for place, exchange in enumerate(exchanges)
+    )
+    head = LogHead(
+        asked_rps=plan.rate_rps,
+        concurrency=plan.concurrency,
+        scheduled=_scheduled(prepared),
+        started_ns=window.started_ns,
+        stopped_ns=window.stopped_ns,
+        prepared_s=_prepared_s(traces, called_ns),
+        interrupted=window.interrupted,
+        receive_clock="kernel" if window.stamped else "user",
+        slo={name: value for name, value in asdict(plan.slo).items() if value is not None},
+        bounds=asdict(plan.bounds),
+        drawn_ns=_drawn(prepared, window, exchanges),
+        self_calibration=calibration,
+        facts={**facts, **_facts(prepared, window)},
+    )
+    return EventLog(head, traces)
+
+
+def is_measured(plan: LoadPlan, window: Window, place: int, exchange: Exchange) -> bool:
+    """False for what belongs to ramp or warm-up."""
+    steady_ns = window.started_ns + int((plan.ramp_s + plan.warmup_s) * 1e9)
+    return place >= plan.warmup_requests and exchange.intended_ns >= steady_ns
+
+
+def _scheduled(prepared: Prepared) -> int:
+    return sum(len(chain.requests) for _, chain in prepared.work.starts)
+
+
+def _drawn(prepared: Prepared, window: Window, exchanges: Sequence[Exchange]) -> tuple[int, ...]:
+    """The schedule as drawn, for loads whose every request is due at a time of its own."""
+    if any(exchange.request.turn for exchange in exchanges):
+        return ()
+    offsets = (int(due.at_s * 1e9) for due in prepared.schedule.dues)
+    steady_ns = int((prepared.plan.ramp_s + prepared.plan.warmup_s) * 1e9)
+    kept = [at for place, at in enumerate(offsets) if at >= steady_ns and place >= prepared.plan.warmup_requests]
+    return tuple(at + window.started_ns for at in kept)
+
+
+def _prepared_s(traces: Sequence[RequestTrace], called_ns: int) -> float:
+    sent = [trace.sent_ns for trace in traces if trace.sent_ns is not None]
+    return (min(sent) - called_ns) / 1e9 if sent else 0.0
+
+
+def _facts(prepared: Prepared, window: Window) -> dict[str, Any]:
+    lags = sorted(window.read_lag_ns)
+    return {
+        "harness_version": HARNESS_VERSION,
+        "prompt_tokens_are": "exact" if prepared.exact_prompts else "an estimate: no tokenizer was given",
+        "connections": window.connections,
+        "reads": len(lags),
+        "read_lag_p99_s": lags[int(len(lags) * 0.99)] / 1e9 if lags else None,
+        "url": prepared.plan.url,
+        "model": prepared.plan.model,
+        "api": prepared.plan.api.value,
+    }

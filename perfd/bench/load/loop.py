@@ -1,0 +1,441 @@
+"""The loop: one epoll, raw non-blocking sockets, an absolute schedule. It stamps and stores; it parses nothing that can wait.
+
+Between any two reads it looks whether a request is due, so that sending waits for one read at most.
+"""
+
+import heapq
+import os
+import select
+import ssl
+import time
+from array import array
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from perfd.bench.load.clock import Clocks, Timer
+from perfd.bench.load.connection import Connection, State
+from perfd.bench.load.exchange import Chain, Ending, Exchange
+from perfd.bench.load.http import MalformedHttpError
+
+SWEEP_NS = 100_000_000
+# The loop wakes this much early and then watches the clock: a sleeping core takes tens of microseconds to get up.
+EARLY_NS = 60_000
+DONE_GRACE_NS = 1_000_000_000
+IDLE_MOST_NS = 2_000_000_000
+MOST_RESPONSE_BYTES = 256 * 1024 * 1024
+_FAR_NS = 1 << 62
+_IN, _OUT = select.EPOLLIN, select.EPOLLOUT
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Times after which the loop gives something up, in ns."""
+
+    stall_ns: int
+    request_ns: int
+    connect_ns: int
+    drain_ns: int
+    ahead_ns: int
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where connections go."""
+
+    family: int
+    address: tuple[Any, ...]
+    host: str
+    tls: ssl.SSLContext | None
+    stamps: bool
+    keep_alive: bool
+
+
+@dataclass
+class Work:
+    """What is to be sent: chains at times of their own, or as many at once as there are slots."""
+
+    starts: list[tuple[int, Chain]]
+    """Open: (ns after the start, chain), ascending."""
+    supply: Iterator[Chain]
+    """Closed: where slots take their next chain from."""
+    slots: tuple[int, ...] = ()
+    """Closed: ns after the start at which each slot begins."""
+    stop_ns: int | None = None
+    """Nothing new begins so long after the start; absent where the work itself ends."""
+    cap: int | None = None
+    """Open: most requests in flight; others wait, and their wait counts."""
+
+
+@dataclass
+class Window:
+    """What the loop hands back."""
+
+    started_ns: int
+    exchanges: list[Exchange] = field(default_factory=list)
+    stopped_ns: int = 0
+    interrupted: bool = False
+    read_lag_ns: "array[int]" = field(default_factory=lambda: array("q"))
+    stamped: bool = False
+    connections: int = 0
+
+
+class Loop:
+    """Drives one window. `run` is called once."""
+
+    def __init__(self, endpoint: Endpoint, limits: Limits, work: Work) -> None:
+        self._endpoint, self._limits, self._work = endpoint, limits, work
+        self._epoll = select.epoll()
+        self._timer = Timer()
+        self._wake = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self._epoll.register(self._timer.fd, _IN | select.EPOLLET)
+        self._epoll.register(self._wake, _IN)
+        self._clocks = Clocks()
+        self._connections: dict[int, Connection] = {}
+        self._idle: list[Connection] = []
+        self._connecting = 0
+        self._reserved = 0
+        self._wanting: deque[Exchange] = deque()
+        self._capped: deque[tuple[int, Chain, int]] = deque()
+        self._chains: dict[int, tuple[Chain, int, bool]] = {}
+        self._in_flight = 0
+        self._heap: list[tuple[int, int, Chain | None, int, bool]] = []
+        self._order = 0
+        self._due_ns = _FAR_NS
+        self._sweep_ns = 0
+        self._give_up_ns = _FAR_NS
+        self._stop_ns = _FAR_NS
+        self._stopping = False
+        self._window = Window(0)
+
+    def interrupt(self) -> None:
+        """The window ends now; safe to call from a signal handler."""
+        self._window.interrupted = True
+        os.eventfd_write(self._wake, 1)
+
+    def run(self) -> Window:
+        """Everything was sent and answered, failed or given up."""
+        self._begin()
+        while not self._over():
+            self._arm()
+            ready = self._epoll.poll()
+            self._clocks.look()
+            for fd, mask in ready:
+                if time.monotonic_ns() >= self._due_ns:
+                    self._act()
+                connection = self._connections.get(fd)
+                if connection is not None:
+                    self._serve(connection, mask)
+            self._wait_closely()
+            self._act()
+            self._sweep()
+        return self._end()
+
+    def _begin(self) -> None:
+        start = time.monotonic_ns() + max(self._limits.ahead_ns, 1_000_000)
+        self._window.started_ns = start
+        for at, chain in self._work.starts:
+            self._push(start + at - self._limits.ahead_ns, None, 0)
+            self._push(start + at, chain, 0)
+        for at in self._work.slots:
+            self._push(start + at - self._limits.ahead_ns, None, 0)
+            self._push(start + at, None, 0, pull=True)
+        if self._work.stop_ns is not None:
+            self._stop_ns = start + self._work.stop_ns
+            self._give_up_ns = self._stop_ns + self._limits.drain_ns
+        elif self._work.starts:
+            self._give_up_ns = _FAR_NS if self._has_turns() else start + self._work.starts[-1][0] + self._limits.drain_ns
+
+    def _has_turns(self) -> bool:
+        return any(len(chain.requests) > 1 for _, chain in self._work.starts)
+
+    def _push(self, at_ns: int, chain: Chain | None, turn: int, *, pull: bool = False) -> None:
+        self._order += 1
+        heapq.heappush(self._heap, (at_ns, self._order, chain, turn, pull))  # the order tells equal times apart
+        self._due_ns = self._heap[0][0]
+
+    def _over(self) -> bool:
+        if self._window.interrupted or self._clocks.now_ns >= self._give_up_ns:
+            return True
+        return not (self._heap or self._in_flight or self._capped)
+
+    def _arm(self) -> None:
+        self._timer.arm(min(self._due_ns - EARLY_NS, self._sweep_ns))
+
+    def _wait_closely(self) -> None:
+        """For the last moments before a request is due, reads go on without sleeping."""
+        while 0 < self._due_ns - time.monotonic_ns() <= EARLY_NS:
+            for fd, mask in self._epoll.poll(0):
+                connection = self._connections.get(fd)
+                if connection is not None:
+                    self._serve(connection, mask)
+                    if time.monotonic_ns() >= self._due_ns:
+                        return
+
+    def _act(self) -> None:
+        """Everything that is due has been begun."""
+        while self._heap and self._heap[0][0] <= time.monotonic_ns():
+            at_ns, _, chain, turn, pull = heapq.heappop(self._heap)
+            if pull:
+                self._pull(at_ns)
+            elif chain is None:
+                self._reserve()
+            else:
+                self._due(at_ns, chain, turn)
+        self._due_ns = self._heap[0][0] if self._heap else _FAR_NS
+
+    def _reserve(self) -> None:
+        """A connection is open, or on its way, for each request due soon."""
+        self._reserved += 1
+        if len(self._idle) + self._connecting < self._reserved:
+            self._connect()
+
+    def _pull(self, at_ns: int) -> None:
+        """A free slot takes its next chain."""
+        self._reserved = max(0, self._reserved - 1)
+        chain = None if at_ns >= self._stop_ns else next(self._work.supply, None)
+        if chain is not None:
+            self._start(at_ns, at_ns, chain, 0, slot=True)
+
+    def _due(self, at_ns: int, chain: Chain, turn: int) -> None:
+        self._reserved = max(0, self._reserved - 1)
+        if at_ns >= self._stop_ns:
+            return
+        if self._work.cap is not None and self._in_flight >= self._work.cap:
+            self._capped.append((at_ns, chain, turn))
+            return
+        self._start(at_ns, at_ns, chain, turn, slot=bool(self._work.slots))
+
+    def _start(self, intended_ns: int, ready_ns: int, chain: Chain, turn: int, *, slot: bool) -> None:
+        exchange = Exchange(chain.requests[turn], intended_ns, ready_ns)
+        self._chains[id(exchange)] = (chain, turn, slot)
+        self._window.exchanges.append(exchange)
+        self._in_flight += 1
+        self._assign(exchange)
+
+    def _assign(self, exchange: Exchange) -> None:
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.state is State.IDLE:
+                self._send(connection, exchange)
+                return
+        self._wanting.append(exchange)
+        if self._connecting < len(self._wanting):
+            self._connect()
+
+    def _connect(self) -> None:
+        end = self._endpoint
+        try:
+            connection = Connection(end.address, end.family, end.tls, end.host, stamps=end.stamps)
+        except OSError as error:
+            self._refused(Ending.CONNECT, f"cannot connect: {error.strerror or error}")
+            return
+        self._connections[connection.fd] = connection
+        self._connecting += 1
+        self._window.connections += 1
+        self._window.stamped = connection.stamped
+        connection.writes = True
+        self._epoll.register(connection.fd, _IN | _OUT)
+
+    def _refused(self, ending: Ending, why: str) -> None:
+        """A connection could not be made: a request that no other one is coming for has failed."""
+        if len(self._wanting) > self._connecting:
+            self._finish(self._wanting.popleft(), ending, why, time.monotonic_ns())
+
+    def _send(self, connection: Connection, exchange: Exchange) -> None:
+        try:
+            connection.begin(exchange)
+        except OSError as error:
+            self._broken(connection, Ending.RESET, f"sending failed: {error.strerror}")
+            return
+        self._watch_writes(connection)
+
+    def _watch_writes(self, connection: Connection) -> None:
+        wants = connection.wants_write
+        if wants != connection.writes:
+            connection.writes = wants
+            self._epoll.modify(connection.fd, _IN | _OUT if wants else _IN)
+
+    def _serve(self, connection: Connection, mask: int) -> None:
+        """What epoll said about a connection has been done."""
+        if connection.state is State.CONNECTING:
+            if mask & ~_IN:  # a file descriptor closed and opened again in one batch may get its forerunner's news
+                self._connected(connection)
+        elif connection.state is State.HANDSHAKE:
+            self._shake(connection, mask)
+        else:
+            self._transfer(connection, mask)
+
+    def _transfer(self, connection: Connection, mask: int) -> None:
+        try:
+            if mask & ~_OUT:
+                self._read(connection)
+            if mask & _OUT and connection.state is State.BUSY:
+                connection.flush()
+                self._watch_writes(connection)
+        except BlockingIOError:
+            return
+        except ssl.SSLError as error:
+            self._broken(connection, Ending.TLS, f"TLS failed: {error.reason or error}")
+        except MalformedHttpError as error:
+            self._broken(connection, Ending.MALFORMED, str(error))
+        except OSError as error:
+            self._broken(connection, Ending.RESET, f"the connection was reset ({error.strerror})")
+
+    def _connected(self, connection: Connection) -> None:
+        error = connection.connected()
+        if error:
+            self._lost(connection, Ending.CONNECT, f"cannot connect: {error}")
+            return
+        connection.state = State.HANDSHAKE
+        self._shake(connection, 0)
+
+    def _shake(self, connection: Connection, mask: int) -> None:
+        try:
+            data = connection.sock.recv(65536) if mask & ~_OUT else None
+            ready = connection.shake(data)
+            connection.flush()
+        except BlockingIOError:
+            return
+        except ssl.SSLCertVerificationError as error:
+            self._lost(connection, Ending.TLS, f"the certificate was refused: {error.verify_message}")
+            return
+        except ssl.SSLError as error:
+            self._lost(connection, Ending.TLS, f"TLS failed: {error.reason or error}")
+            return
+        except OSError as error:
+            self._lost(connection, Ending.CONNECT, f"the connection was reset while it was opened ({error.strerror})")
+            return
+        self._watch_writes(connection)
+        if ready:
+            self._ready(connection)
+
+    def _ready(self, connection: Connection) -> None:
+        self._connecting -= 1
+        self._free(connection)
+
+    def _free(self, connection: Connection) -> None:
+        """The connection carries the next request that waits for one, or is idle."""
+        connection.state = State.IDLE
+        connection.last_ns = time.monotonic_ns()
+        if self._wanting:
+            self._send(connection, self._wanting.popleft())
+        else:
+            self._idle.append(connection)
+
+    def _lost(self, connection: Connection, ending: Ending, why: str) -> None:
+        """A connection that never became ready is gone."""
+        self._connecting -= 1
+        self._close(connection)
+        self._refused(ending, why)
+
+    def _read(self, connection: Connection) -> None:
+        ns, data, lag = connection.receive(self._clocks)
+        exchange = connection.exchange
+        if exchange is None:
+            self._close(connection)  # an idle connection has nothing to say but that it is closed
+            return
+        if not data:
+            self._broken(connection, Ending.CLOSED, "")
+            return
+        exchange.reads.append((ns, data))
+        self._window.read_lag_ns.append(lag)
+        connection.last_ns = ns
+        connection.read_bytes += len(data)
+        connection.events += data.count(b"data:")
+        if b"[DONE]" in data:
+            connection.done_ns = ns
+        if connection.watch.see(data):
+            self._complete(connection, exchange, ns)
+        elif connection.events > 2 * exchange.request.max_tokens + 64 or connection.read_bytes > MOST_RESPONSE_BYTES:
+            self._broken(connection, Ending.ENDLESS, f"cut after {connection.events} events and {connection.read_bytes:,} bytes")
+
+    def _complete(self, connection: Connection, exchange: Exchange, ns: int) -> None:
+        head = connection.watch.head
+        connection.exchange = None
+        if self._endpoint.keep_alive and head is not None and head.keeps_alive and not connection.wants_write:
+            self._finish(exchange, Ending.COMPLETE, "", ns)
+            self._free(connection)
+        else:
+            self._close(connection)
+            self._finish(exchange, Ending.COMPLETE, "", ns)
+
+    def _broken(self, connection: Connection, ending: Ending, why: str) -> None:
+        """The exchange on this connection is over without its framing's end; the connection is closed."""
+        exchange = connection.exchange
+        reused = connection.used > 1
+        self._close(connection)
+        if exchange is None:
+            return
+        if reused and not exchange.reads and not exchange.retried and ending in {Ending.CLOSED, Ending.RESET}:
+            exchange.retried = True  # the server closed a kept connection just as the request left
+            exchange.body_sent_ns = None
+            self._wanting.append(exchange)
+            self._connect()
+            return
+        ns = exchange.reads[-1][0] if exchange.reads and ending is Ending.CLOSED else time.monotonic_ns()
+        self._finish(exchange, ending, why, ns)
+
+    def _close(self, connection: Connection) -> None:
+        if connection.state is State.CLOSED:
+            return
+        if connection.state is State.IDLE and connection in self._idle:
+            self._idle.remove(connection)
+        del self._connections[connection.fd]
+        connection.close()
+
+    def _finish(self, exchange: Exchange, ending: Ending, why: str, ns: int) -> None:
+        """The exchange is over; what follows it is due."""
+        exchange.ending, exchange.detail, exchange.end_ns = ending, why, ns
+        self._in_flight -= 1
+        chain, turn, slot = self._chains.pop(id(exchange))
+        if self._stopping:
+            return
+        if turn + 1 < len(chain.requests):
+            self._push(ns + int(chain.think_s * 1e9), chain, turn + 1)
+        elif slot:
+            self._push(ns, None, 0, pull=True)
+        if self._capped:
+            at_ns, chain, turn = self._capped.popleft()
+            self._start(at_ns, max(at_ns, ns), chain, turn, slot=False)
+
+    def _sweep(self) -> None:
+        """Ten times a second: whatever took too long is given up."""
+        now = time.monotonic_ns()
+        if now < self._sweep_ns:
+            return
+        self._sweep_ns = now + SWEEP_NS
+        self._clocks.now_ns = now
+        for connection in list(self._connections.values()):
+            self._look_at(connection, now)
+
+    def _look_at(self, connection: Connection, now: int) -> None:
+        exchange, limits = connection.exchange, self._limits
+        if exchange is None:
+            if connection.state is State.IDLE and self._reserved < len(self._idle) and now - connection.last_ns > IDLE_MOST_NS:
+                self._close(connection)
+            elif connection.state in {State.CONNECTING, State.HANDSHAKE} and now - connection.born_ns > limits.connect_ns:
+                self._lost(connection, Ending.CONNECT, "no connection within the time to connect")
+        elif connection.done_ns and now - connection.done_ns > DONE_GRACE_NS:
+            self._broken(connection, Ending.CLOSED, "")
+        elif now - connection.last_ns > limits.stall_ns:
+            self._broken(connection, Ending.STALL, f"no byte for {limits.stall_ns / 1e9:g} s")
+        elif now - exchange.ready_ns > limits.request_ns:
+            self._broken(connection, Ending.TIMEOUT, f"not over after {limits.request_ns / 1e9:g} s")
+
+    def _end(self) -> Window:
+        self._stopping = True
+        ending = Ending.INTERRUPTED if self._window.interrupted else Ending.WINDOW_END
+        for connection in list(self._connections.values()):
+            exchange = connection.exchange
+            self._close(connection)
+            if exchange is not None:
+                self._finish(exchange, ending, "", time.monotonic_ns())
+        while self._wanting:
+            self._finish(self._wanting.popleft(), ending, "no connection had taken it", time.monotonic_ns())
+        self._timer.close()
+        os.close(self._wake)
+        self._epoll.close()
+        self._window.stopped_ns = time.monotonic_ns()
+        return self._window

@@ -1,0 +1,93 @@
+"""Whether a Run may be believed: the offered load was the asked one, and the client's own error is small."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from perfd.bench.load import metrics
+from perfd.bench.load.events import EventLog, RequestOutcome
+from perfd.bench.load.plan import Bounds
+
+
+@dataclass(frozen=True)
+class _Bound:
+    """A limit on a time, and the words for it."""
+
+    seconds: float
+    words: str
+
+
+def why_invalid(log: EventLog, bounds: Bounds) -> tuple[str, ...]:
+    """One sentence for each thing that voids the Run; none for a Run that counts."""
+    found = [*_nothing_measured(log), *_offered(log, bounds), *_send_lag(log, bounds), *_calibration(log, bounds)]
+    return tuple(found)
+
+
+def offered_error(log: EventLog) -> float | None:
+    """Offered over drawn rate, minus 1; absent for a closed load or fewer than two requests."""
+    drawn = metrics.rate_rps(log.head.drawn_ns)
+    offered = metrics.rate_rps([trace.sent_ns for trace in log.traces if trace.measured and trace.sent_ns is not None])
+    return offered / drawn - 1 if drawn and offered else None
+
+
+def _nothing_measured(log: EventLog) -> list[str]:
+    if metrics.done(log.traces):
+        return []
+    failed = next((trace for trace in log.traces if trace.outcome is RequestOutcome.FAILED), None)
+    why = f"; the first failed with {failed.reason}: {failed.detail}" if failed else ""
+    return [f"none of the {len(log.traces)} requests completed within the measured window{why}"]
+
+
+def _offered(log: EventLog, bounds: Bounds) -> list[str]:
+    error = offered_error(log)
+    if error is None or abs(error) <= bounds.offered_error or log.head.interrupted or log.head.concurrency is not None:
+        return []
+    return [f"the offered load was {error:+.1%} off the drawn schedule, and at most {bounds.offered_error:.0%} is allowed"]
+
+
+def _send_lag(log: EventLog, bounds: Bounds) -> list[str]:
+    lags = [lag for trace in log.traces if trace.measured and (lag := metrics.send_lag_s(trace)) is not None]
+    found, ttft = metrics.summary(lags), _median_ttft(log)
+    if found is None or ttft is None:
+        return []
+    bound = _larger(bounds.send_lag_p99_s, bounds.send_lag_share, ttft)
+    if found["p99"] <= bound.seconds:
+        return []
+    return [f"the client sent late: p99 of the send lag is {found['p99'] * 1e3:.2f} ms, and the bound is {bound.words}"]
+
+
+def _median_ttft(log: EventLog) -> float | None:
+    found = metrics.summary([metrics.ttft_s(trace) for trace in metrics.done(log.traces)])
+    return None if found is None else found["p50"]
+
+
+def _larger(seconds: float, share: float, ttft_s: float) -> _Bound:
+    if share * ttft_s > seconds:
+        return _Bound(share * ttft_s, f"{share * ttft_s * 1e3:.2f} ms ({share:.1%} of the median TTFT)")
+    return _Bound(seconds, f"{seconds * 1e3:.2f} ms")
+
+
+def _calibration(log: EventLog, bounds: Bounds) -> list[str]:
+    found, ttft = log.head.self_calibration, _median_ttft(log)
+    if found is None or ttft is None:
+        return []
+    return calibration_complaints(found, bounds, ttft)
+
+
+def calibration_complaints(found: Mapping[str, Any], bounds: Bounds, ttft_s: float) -> list[str]:
+    """What in a self-calibration is outside the bounds, for a load whose median TTFT is `ttft_s`."""
+    limits = {
+        "p50": _larger(bounds.ttft_bias_p50_s, bounds.ttft_bias_p50_share, ttft_s),
+        "p99": _larger(bounds.ttft_bias_p99_s, bounds.ttft_bias_p99_share, ttft_s),
+    }
+    said = []
+    for place, limit in limits.items():
+        bias = found.get("ttft_bias_s", {}).get(place)
+        if bias is None or abs(bias) > limit.seconds:
+            seen = "unknown" if bias is None else f"{bias * 1e3:+.2f} ms"
+            said.append(f"calibration: the client's TTFT bias at {place} is {seen}, and the bound is {limit.words}")
+    for place, error in found.get("itl_error", {}).items():
+        if error is None or abs(error) > bounds.itl_error:
+            seen = "unknown" if error is None else f"{error:+.2%}"
+            said.append(f"calibration: the client's ITL error at {place} is {seen}, and the bound is {bounds.itl_error:.1%}")
+    return said
