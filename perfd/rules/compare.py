@@ -202,21 +202,28 @@ def _decide_static(pairs: Sequence[tuple[float, float]], metric: Metric, relevan
     return PairDecision(Verdict(outcome, reason, DETECTOR, len(pairs), effect, (effect, effect), relevant), more=False)
 
 
-def combine(verdicts: Mapping[Metric, Verdict]) -> Verdict:
-    """One Verdict for a Build from those of its Metrics.
+def combine(verdicts: Mapping[Metric, Verdict] | Iterable[tuple[Metric, Verdict]]) -> Verdict:
+    """One Verdict for a Build from those of its Metrics; the same Metric may come from several Workloads.
 
     Faster and as good is better; faster and worse in quality is worse; so is slower, whatever quality says. Unsure quality, or
-    unsure speed, makes the whole unsure. Effect and interval are those of the Metric that decided, and its sentence comes first.
+    unsure speed, makes the whole unsure; an unsure resource (memory, compile time) is told and decides nothing. Effect and
+    interval are those of the Metric that decided, and its sentence comes first.
     """
-    if not verdicts:
+    known: list[tuple[Metric, Verdict]] = list(verdicts.items()) if isinstance(verdicts, Mapping) else list(verdicts)
+    if not known:
         return Verdict(Outcome.UNSURE, "nothing was measured", DETECTOR, 0)
-    outcome = next(candidate for candidate in _PRECEDENCE if any(v.outcome is candidate for v in verdicts.values()))
-    ranked = sorted(verdicts.items(), key=lambda item: (item[1].outcome is not outcome, -_weight(item[1]), item[0].name))
+    counted = [verdict.outcome for metric, verdict in known if not _only_told(metric, verdict)] or [Outcome.UNSURE]
+    outcome = next(candidate for candidate in _PRECEDENCE if candidate in counted)
+    ranked = sorted(known, key=lambda pair: (pair[1].outcome is not outcome, -_weight(pair[1]), pair[0].name))
     told = [f"{metric.name} is {verdict.outcome} ({verdict.reason})" for metric, verdict in ranked]
-    if not any(metric.kind is MetricKind.QUALITY for metric in verdicts):
+    if not any(metric.kind is MetricKind.QUALITY for metric, _ in known):
         told.append("quality was not measured")
     lead = ranked[0][1]
-    return dataclasses.replace(lead, outcome=outcome, reason="; ".join(told), n=min(v.n for v in verdicts.values()), mde={})
+    return dataclasses.replace(lead, outcome=outcome, reason="; ".join(told), n=min(v.n for _, v in known), mde={})
+
+
+def _only_told(metric: Metric, verdict: Verdict) -> bool:
+    return metric.kind is MetricKind.RESOURCE and verdict.outcome is Outcome.UNSURE
 
 
 _PRECEDENCE = (Outcome.NOT_COMPARABLE, Outcome.WORSE, Outcome.UNSURE, Outcome.BETTER, Outcome.SAME)

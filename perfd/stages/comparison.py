@@ -58,7 +58,8 @@ class Comparison:
         """Speed and quality together."""
         if not self.lines:
             return Verdict(Outcome.UNSURE, "nothing was measured on both sides", DETECTOR, 0)
-        return combine({line.metric: line.decision.verdict for line in self.lines})
+        told = [(line.metric, line.decision.verdict) for line in self.lines]
+        return combine([(metric, verdict) for metric, verdict in told if _waited_for(metric) or verdict.outcome is not Outcome.UNSURE])
 
 
 def open_comparison(

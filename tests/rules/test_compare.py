@@ -241,6 +241,21 @@ def test_one_slower_metric_among_faster_ones_is_worse() -> None:
     assert combine({ITL: a_verdict(Outcome.BETTER), METRICS["ttft_s"]: a_verdict(Outcome.WORSE)}).outcome is Outcome.WORSE
 
 
+def test_the_same_metric_of_two_workloads_counts_twice() -> None:
+    assert combine([(ITL, a_verdict(Outcome.WORSE)), (ITL, a_verdict(Outcome.BETTER))]).outcome is Outcome.WORSE
+
+
+def test_an_unsure_resource_is_told_and_decides_nothing() -> None:
+    memory = METRICS["peak_memory_bytes"]
+
+    whole = combine({ITL: a_verdict(Outcome.BETTER), NLL: a_verdict(Outcome.SAME), memory: a_verdict(Outcome.UNSURE)})
+
+    assert whole.outcome is Outcome.BETTER
+    assert "peak_memory_bytes is unsure" in whole.reason
+    assert combine({ITL: a_verdict(Outcome.BETTER), memory: a_verdict(Outcome.WORSE)}).outcome is Outcome.WORSE
+    assert combine({memory: a_verdict(Outcome.UNSURE)}).outcome is Outcome.UNSURE
+
+
 def test_a_verdict_without_quality_says_so() -> None:
     assert "quality was not measured" in combine({ITL: a_verdict(Outcome.BETTER, 0.1)}).reason
     assert combine({}).outcome is Outcome.UNSURE
