@@ -59,7 +59,7 @@ class Comparison:
         if not self.lines:
             return Verdict(Outcome.UNSURE, "nothing was measured on both sides", DETECTOR, 0)
         told = [(line.metric, line.decision.verdict) for line in self.lines]
-        return combine([(metric, verdict) for metric, verdict in told if _waited_for(metric) or verdict.outcome is not Outcome.UNSURE])
+        return combine([(metric, v) for metric, v in told if _waited_for(metric) or v.outcome is not Outcome.UNSURE])
 
 
 def open_comparison(
