@@ -9,7 +9,7 @@ RUN := .venv/bin/python -m
 # pip's new-version notice and caches of bytecode are noise in a log that people read.
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help nightly serve test lint types format doctor clean
+.PHONY: help nightly serve test lint types format doctor bench-compare clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -36,6 +36,11 @@ types: .venv/ready-dev  ## mypy, strict
 format: .venv/ready-dev  ## ruff's formatter
 	@$(RUN) ruff format .
 	@$(RUN) ruff check --fix .
+
+# RIVALS is the Python of an environment of its own with inference-doctor and benchmatrix; without it only perfd is measured.
+RIVALS ?=
+bench-compare: .venv/ready  ## how well A/B comparisons are decided, in simulated worlds (RIVALS=PYTHON: beside two other tools)
+	@.venv/bin/python tests/benchmarks/compare.py $(if $(RIVALS),--rivals '$(RIVALS)')
 
 clean:  ## forget the virtual environment; .perfd (results, builds) is kept
 	rm -rf .venv
