@@ -7,7 +7,7 @@ from perfd.stats.pairs import Floats, design, fit_windows, pair_signs
 from perfd.stats.sequential import nominal_level, share
 from perfd.stats.student import t_quantile
 
-COMPARISONS = 6000
+COMPARISONS = 4000
 
 
 def ever_outside(windows: Floats, cap: int, alpha: float) -> float:
@@ -39,10 +39,10 @@ def two_states(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
 @pytest.mark.parametrize("noise", [gauss, heavy, outliers, two_states])
 def test_looking_after_every_pair_errs_no_more_than_alpha(noise: object) -> None:
     assert callable(noise)
-    windows = noise(np.random.default_rng(11), (COMPARISONS, 60))
+    windows = noise(np.random.default_rng(11), (COMPARISONS, 48))
 
     # 0.05 and three standard errors of this simulation.
-    assert ever_outside(windows, 30, 0.05) < 0.05 + 3 * (0.05 * 0.95 / COMPARISONS) ** 0.5
+    assert ever_outside(windows, 24, 0.05) < 0.05 + 3 * (0.05 * 0.95 / COMPARISONS) ** 0.5
 
 
 def test_the_levels_are_not_wasted() -> None:
