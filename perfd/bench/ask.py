@@ -40,8 +40,7 @@ class Asker:
 
     def _ask(self, verb: str, path: str, body: bytes | None) -> bytes:
         try:
-            self._connection.request(verb, path, body, {"Content-Type": "application/json"} if body else {})
-            response = self._connection.getresponse()
+            response = self._send(verb, path, body)
             data = response.read(MOST_BYTES + 1)
         except TimeoutError:
             self.close()
@@ -56,3 +55,17 @@ class Asker:
         if response.status != 200:
             raise EngineError(FailureKind.NONSENSE, f"{path} answered HTTP {response.status}: {data[:200]!r}")
         return data
+
+    def _send(self, verb: str, path: str, body: bytes | None) -> http.client.HTTPResponse:
+        """The answer's head. A kept connection that the engine has closed meanwhile is opened again, once."""
+        headers = {"Content-Type": "application/json"} if body else {}
+        kept = self._connection.sock is not None
+        try:
+            self._connection.request(verb, path, body, headers)
+            return self._connection.getresponse()
+        except (ConnectionError, http.client.RemoteDisconnected):
+            self._connection.close()
+            if not kept:
+                raise
+        self._connection.request(verb, path, body, headers)
+        return self._connection.getresponse()

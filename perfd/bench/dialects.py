@@ -43,6 +43,10 @@ class Greedy:
 class Dialect(Protocol):
     """The questions that a measurement asks."""
 
+    @property
+    def keep_alive(self) -> bool:
+        """Whether a connection carries more than one streamed answer."""
+
     def load_body(self, parameters: Mapping[str, Json]) -> dict[str, Json]:
         """Further fields for every request of a load."""
 
@@ -71,6 +75,9 @@ def load_fields(parameters: Mapping[str, Json]) -> dict[str, Json]:
 
 class LlamaCpp:
     """llama-server and servers that embed it: its own /completion takes token ids and tells top-k log-probabilities."""
+
+    # Its HTTP library closes the connection after a streamed answer; a request sent on such a connection is lost and sent again.
+    keep_alive = False
 
     def load_body(self, parameters: Mapping[str, Json]) -> dict[str, Json]:
         """Prefix caching stays on, as users have it; a load that must not profit from it has fresh prompts."""
@@ -121,6 +128,8 @@ class LlamaCpp:
 
 class OpenAi:
     """Servers whose /v1/completions scores a prompt: `echo` with `logprobs`, in the legacy form (vLLM, llama_cpp.server)."""
+
+    keep_alive = True
 
     def load_body(self, parameters: Mapping[str, Json]) -> dict[str, Json]:
         """Nothing of its own."""

@@ -56,6 +56,8 @@ def plan_for(job: Job, server: Server, speaks: Dialect, model: str) -> LoadPlan:
         prompts=prompts_for(job),
         bounds=bounds_for(given),
         extra_body=speaks.load_body(given),
+        keep_alive=speaks.keep_alive,
+        events=job.work / "events.jsonl",
         stall_s=patience_s,
         request_timeout_s=patience_s,
         drain_s=patience_s,
