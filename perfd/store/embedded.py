@@ -114,7 +114,7 @@ class EmbeddedPostgres:
         places = self.places
         version_file = places.data / "PG_VERSION"
         if not version_file.exists():
-            _make_data(places)
+            _make_data(places, synced=self._settings.get("fsync") != "off")
         found, ours = version_file.read_text().strip(), places.major_version()
         if found != ours:
             raise PerfdError(
@@ -172,7 +172,7 @@ def _others_hold(users: IO[str]) -> bool:
     return not _take(users, fcntl.LOCK_EX) and _take(users, fcntl.LOCK_SH)
 
 
-def _make_data(places: Places) -> None:
+def _make_data(places: Places, *, synced: bool) -> None:
     """A new data folder with an empty database, whole or not at all (made beside it, then renamed)."""
     part = places.data.with_name("data.part")
     if part.exists():
@@ -180,8 +180,11 @@ def _make_data(places: Places) -> None:
     part.mkdir(mode=0o700)
     if places.user is not None and places.group is not None:
         os.chown(part, places.user, places.group)
-    _run(places, "initdb", "-D", str(part), *INITDB)
-    _run(places, "postgres", "--single", "-D", str(part), "postgres", given=f"CREATE DATABASE {DATABASE}\n")
+    _run(places, "initdb", "-D", str(part), *INITDB, *([] if synced else ["--no-sync"]))
+    safe = "on" if synced else "off"
+    _run(
+        places, "postgres", "--single", "-D", str(part), "-c", f"fsync={safe}", "postgres", given=f"CREATE DATABASE {DATABASE}\n"
+    )
     part.replace(places.data)
 
 
