@@ -1,4 +1,4 @@
-"""Times of the monotonic clock: when bytes arrived by the kernel's own stamp, and a timer that wakes the loop to the microsecond."""
+"""Times of the monotonic clock: the kernel's own stamp of arriving bytes, and a timer that wakes the loop to the microsecond."""
 
 import ctypes
 import os
@@ -73,8 +73,8 @@ class Timer:
         self._armed_ns = -1  # armed for no time yet; 0 is a time that has passed
 
     def arm(self, at_ns: int) -> None:
-        """The file descriptor becomes readable at `at_ns`."""
-        if at_ns == self._armed_ns:
+        """The file descriptor becomes readable at `at_ns`, and at once where that is past."""
+        if at_ns == self._armed_ns and at_ns > time.monotonic_ns():
             return
         self._armed_ns = at_ns
         value = self._spec.value

@@ -113,7 +113,10 @@ class Connection:
             self.exchange.body_sent_ns = time.monotonic_ns()
 
     def receive(self, clocks: Clocks) -> tuple[int, bytes, int]:
-        """(arrival in ns, bytes, lateness of the read in ns); b"" at the peer's end. Raises BlockingIOError, OSError, ssl.SSLError."""
+        """(arrival in ns, bytes, lateness of the read in ns); b"" at the peer's end.
+
+        Raises BlockingIOError where there is nothing to read yet, OSError and ssl.SSLError.
+        """
         if self.stamped:
             data, ancillary, _, _ = self.sock.recvmsg(READ_BYTES, ANCILLARY_BYTES)
             now = time.monotonic_ns()

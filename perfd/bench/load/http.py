@@ -1,6 +1,6 @@
 """HTTP/1.1 responses from bytes that come in any pieces: pure decoders, no sockets.
 
-Whatever way the bytes are cut, the same body comes out. What is no HTTP raises MalformedHttpError, which a request's outcome names.
+Whatever way the bytes are cut, the same body comes out. What is no HTTP raises MalformedHttpError.
 """
 
 from collections.abc import Callable, Mapping

@@ -82,7 +82,10 @@ class Bounds:
 
 @dataclass(frozen=True)
 class LoadPlan:
-    """One load on one server. With `rate_rps` (or a trace) it is open, with `concurrency` alone closed; with both, open and capped."""
+    """One load on one server.
+
+    With `rate_rps` (or a trace) it is open, with `concurrency` alone closed; with both, open and capped.
+    """
 
     url: str
     """The server's base, with or without /v1: "http://127.0.0.1:8080"."""

@@ -14,7 +14,8 @@ class Event:
 class EventDecoder:
     """Lines to events as the WHATWG standard says: LF, CRLF or CR, comments dropped, several data lines joined.
 
-    Text is decoded a line at a time, so that a character cut in two by a read is whole again. Bytes that are no UTF-8 become U+FFFD.
+    Text is decoded a line at a time, so that a character cut in two by a read is whole again. Bytes that are no UTF-8 become
+    U+FFFD.
     """
 
     def __init__(self) -> None:
