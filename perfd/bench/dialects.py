@@ -152,16 +152,18 @@ class OpenAi:
     def score(self, asker: Asker, text: str, top_k: int) -> list[Scored]:  # noqa: ARG002 - every value is exact
         """Exact log-probabilities of every token of the prompt, in one question; nothing is bounded."""
         body = {"prompt": text, "max_tokens": 1, "temperature": 0, "logprobs": 1, "echo": True}
-        told = legacy_logprobs(asker.post("/v1/completions", {**body, "model": model_name(asker)}))
-        offsets, values = told.get("text_offset"), told.get("token_logprobs")
-        if not isinstance(values, list) or not isinstance(offsets, list) or len(values) != len(offsets):
+        answer = asker.post("/v1/completions", {**body, "model": model_name(asker)})
+        values = legacy_logprobs(answer).get("token_logprobs")
+        if not isinstance(values, list) or len(values) < 2:
             raise EngineError(
                 FailureKind.NONSENSE,
-                "/v1/completions does not score prompts in the legacy form (token_logprobs and text_offset are missing); "
+                "/v1/completions does not score prompts in the legacy form (token_logprobs is missing); "
                 'set the dialect to "llamacpp", or launch the engine with prompt log-probabilities on',
             )
-        inside = [value for value, offset in zip(values, offsets, strict=True) if offset < len(text)]
-        return [Scored(-_number(value, float, "token_logprobs")) for value in inside[1:]]
+        usage = answer.get("usage")
+        generated = usage.get("completion_tokens") if isinstance(usage, dict) else 1
+        prompt = values[: len(values) - _number(generated, int, "completion_tokens")]
+        return [Scored(-_number(value, float, "token_logprobs")) for value in prompt[1:]]
 
     def greedy(self, asker: Asker, prompt: str, tokens: int) -> Greedy:
         """The tokens' texts come with their log-probabilities; ids are not told."""

@@ -17,7 +17,9 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
 from typing import Any, ClassVar
 
 TOKEN_S = 0.002
@@ -46,6 +48,7 @@ class Knobs:
     nonsense: int = 0
     """Answers 200 with something that is no answer."""
     no_usage: int = 0
+    no_logprobs: int = 0
     error_after: int = 0
     """Answers 500 to this request and all that follow."""
     blur: float = 0.0
@@ -72,6 +75,7 @@ def logits(previous: int, blur: float) -> list[float]:
     ]
 
 
+@cache
 def log_probs(previous: int, blur: float) -> list[float]:
     """Normalised natural logarithms, by token."""
     raw = logits(previous, blur)
@@ -137,7 +141,10 @@ class Handler(BaseHTTPRequestHandler):
             self.stream(events, arrived, number, count)
         else:
             time.sleep(knobs.first_token_s + knobs.token_s * count)
-            self.send_json(whole_answer(prompt, count, chat=chat))
+            answer = whole_answer(prompt, count, chat=chat)
+            if body.get("logprobs") and not knobs.no_logprobs:
+                answer["choices"][0]["logprobs"] = legacy_logprobs(prompt, answer["choices"][0]["text"], knobs.blur, body)
+            self.send_json(answer)
 
     def events(self, body: dict[str, Any], prompt: str, count: int, *, chat: bool) -> Iterator[dict[str, Any]]:
         """The chunks of an answer in order: tokens, the end, and usage where it was asked for."""
@@ -174,14 +181,15 @@ class Handler(BaseHTTPRequestHandler):
             time.sleep(3600)
 
     def score(self, body: dict[str, Any]) -> dict[str, Any]:
-        """llama-server's /completion with n_probs: the top candidates for the token after the prompt."""
-        prompt = body.get("prompt", [])
+        """llama-server's /completion with n_probs: greedy tokens after the prompt, each with its likeliest candidates."""
+        prompt, blur = body.get("prompt", []), self.server.knobs.blur
         tokens = token_ids(prompt) if isinstance(prompt, str) else [int(token) for token in prompt]
-        table = log_probs(tokens[-1] if tokens else 0, self.server.knobs.blur)
-        order = sorted(range(VOCABULARY), key=lambda token: -table[token])
-        top = [{"id": token, "token": chr(token), "logprob": table[token]} for token in order[: int(body.get("n_probs", 0))]]
-        chosen = {"id": order[0], "token": chr(order[0]), "logprob": table[order[0]], "top_logprobs": top}
-        return {"content": chr(order[0]), "tokens_evaluated": len(tokens), "completion_probabilities": [chosen]}
+        steps, previous = [], tokens[-1] if tokens else 0
+        for _ in range(int(body.get("n_predict", 1))):
+            steps.append(step(log_probs(previous, blur), int(body.get("n_probs", 0))))
+            previous = steps[-1]["id"]
+        content = "".join(one["token"] for one in steps)
+        return {"content": content, "tokens_evaluated": len(tokens), "completion_probabilities": steps}
 
     def send_chunk(self, data: bytes) -> None:
         """One HTTP chunk in one write."""
@@ -275,6 +283,22 @@ def whole_answer(prompt: str, count: int, *, chat: bool) -> dict[str, Any]:
     text = "".join(answer_token(prompt, index) for index in range(count))
     payload: dict[str, Any] = {"message": {"role": "assistant", "content": text}} if chat else {"text": text}
     return {"choices": [{"index": 0, "finish_reason": "length", **payload}], "usage": usage(prompt, count)}
+
+
+def step(table: list[float], top_k: int) -> dict[str, Any]:
+    """One greedy token in llama-server's form, with its `top_k` likeliest candidates."""
+    order = sorted(range(VOCABULARY), key=lambda token: -table[token])
+    top = [{"id": token, "token": f" {token}", "logprob": table[token]} for token in order[:top_k]]
+    return {"id": order[0], "token": f" {order[0]}", "logprob": table[order[0]], "top_logprobs": top}
+
+
+def legacy_logprobs(prompt: str, answer: str, blur: float, body: dict[str, Any]) -> dict[str, Any]:
+    """The legacy form of log-probabilities: of the prompt too where `echo` asks for it."""
+    text = prompt + answer if body.get("echo") else answer
+    words = list(WORD.finditer(text))
+    ids = token_ids(text)
+    values = [None, *(log_probs(before, blur)[after] for before, after in pairwise(ids))]
+    return {"tokens": [word.group() for word in words], "token_logprobs": values, "text_offset": [word.start() for word in words]}
 
 
 def forget_grandchild(path: str) -> None:
