@@ -16,7 +16,8 @@ from perfd.domain.suite import Suite, Workload, WorkloadClass
 from perfd.errors import BadInputError
 
 DATA_FOLDER = "data"
-SERVING = tuple(c for c in WorkloadClass if c not in {WorkloadClass.KERNEL, WorkloadClass.ACCURACY})
+CLASSES = tuple(one.value for one in WorkloadClass if one is not WorkloadClass.KERNEL)
+"""Kernels are files, not Workloads of a suite: each is found by its path."""
 LEAST_TOP_K = 2
 
 
@@ -74,24 +75,25 @@ def _check_names(mistakes: Mistakes, names: list[str]) -> None:
 
 def _workload(table: Table, path: Path) -> Workload:
     name = table.text("name")
-    kind = table.choice("class", [str(one) for one in WorkloadClass if one is not WorkloadClass.KERNEL])
+    kind = table.choice("class", CLASSES)
+    known = kind in CLASSES
     question = table.text("question")
     seed = table.whole("seed", default=0, least=0)
     time_limit_s = table.number("time_limit_s", default=300.0, least=1.0)
     inner = table.table("parameters", needed=True)
-    if kind == WorkloadClass.ACCURACY:
+    if kind == WorkloadClass.ACCURACY.value:
         parameters, files = _accuracy(inner)
-    elif kind:
+    elif known:
         parameters, files = _serving(inner), ()
     else:
         parameters, files = {}, ()
-    if kind:
+    if known:
         inner.close()
     table.close()
     return Workload(
         suite=path.stem,
         name=name,
-        workload_class=WorkloadClass(kind or WorkloadClass.CHAT),
+        workload_class=WorkloadClass(kind) if known else WorkloadClass.CHAT,
         parameters=parameters,
         seed=seed,
         data_hash=_data_hash(inner, path.parent / DATA_FOLDER, files),
@@ -103,19 +105,20 @@ def _workload(table: Table, path: Path) -> Workload:
 def _serving(table: Table) -> dict[str, Json]:
     """Parameters of a load; what is not written is filled in, so that a default that changes makes another Workload."""
     parameters: dict[str, Json] = {
-        "requests": table.whole("requests", default=0, least=1),
+        "requests": table.whole("requests", default=1, least=1),
         "warmup_requests": table.whole("warmup_requests", default=0, least=0),
         "prompts": table.choice("prompts", ["chat", "agentic"], "chat"),
         "api": table.choice("api", ["chat", "completions"], "chat"),
-        "prompt_tokens": table.whole("prompt_tokens", default=0, least=1),
-        "output_tokens": table.whole("output_tokens", default=0, least=1),
+        "prompt_tokens": table.whole("prompt_tokens", default=1, least=1),
+        "output_tokens": table.whole("output_tokens", default=1, least=1),
         "system_tokens": table.whole("system_tokens", default=0, least=0),
         "temperature": table.number("temperature", default=0.0, least=0.0),
         "ignore_eos": table.flag("ignore_eos", default=True),
         **_offered(table),
     }
-    if "send_lag_p99_s" in table.values:
-        parameters["send_lag_p99_s"] = table.number("send_lag_p99_s", default=0.001, least=0.0001)
+    send_lag_p99_s = table.number("send_lag_p99_s", default=0.0, least=0.0)
+    if send_lag_p99_s:
+        parameters["send_lag_p99_s"] = send_lag_p99_s
     if parameters["prompts"] == "agentic":
         parameters |= {
             "turns": table.whole("turns", default=2, least=1),
@@ -125,7 +128,7 @@ def _serving(table: Table) -> dict[str, Json]:
     for key in ("requests", "prompt_tokens", "output_tokens"):
         if key not in table.values:
             table.wrong(key, f'a load needs "{key}" (a whole number of at least 1)')
-    if 0 < int(parameters["requests"]) <= int(parameters["warmup_requests"]):
+    if isinstance(table.values.get("requests"), int) and int(parameters["requests"]) <= int(parameters["warmup_requests"]):
         table.wrong("warmup_requests", "every request is warm-up, so nothing would be measured; give more requests")
     return parameters
 
@@ -133,11 +136,12 @@ def _serving(table: Table) -> dict[str, Json]:
 def _offered(table: Table) -> dict[str, Json]:
     """How much load: requests at once, or requests a second."""
     offered: dict[str, Json] = {}
-    if "concurrency" in table.values:
-        offered["concurrency"] = table.whole("concurrency", default=1, least=1)
-    if "rate_rps" in table.values:
-        offered["rate_rps"] = table.number("rate_rps", default=1.0, least=0.001)
-        offered["arrival"] = table.choice("arrival", ["poisson", "constant"], "poisson")
+    concurrency, rate_rps = table.whole("concurrency", default=0, least=0), table.number("rate_rps", default=0.0, least=0.0)
+    arrival = table.choice("arrival", ["poisson", "constant"], "poisson")
+    if concurrency:
+        offered["concurrency"] = concurrency
+    if rate_rps:
+        offered |= {"rate_rps": rate_rps, "arrival": arrival}
     if not offered:
         table.wrong("concurrency", 'a load needs "concurrency" (requests at once) or "rate_rps" (requests a second)')
     return offered

@@ -23,6 +23,7 @@ from perfd.domain.subject import Launch
 HOST = "127.0.0.1"
 PORT_TRIES = 3
 POLL_S = 0.01
+LISTENER_LOOKS = 3
 TERM_GRACE_S = 5.0
 PORT_TAKEN = ("address already in use", "address in use", "couldn't bind", "could not bind", "failed to bind", "errno 98")
 
@@ -34,6 +35,10 @@ class EngineError(Exception):
         super().__init__(sentence)
         self.failure = failure
         self.sentence = sentence
+
+
+class PortTakenError(EngineError):
+    """Somebody else took the engine's port between our look and its bind."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +101,9 @@ def free_port() -> int:
 
 
 def is_port_taken(error: EngineError, log: Path) -> bool:
-    """Whether the engine ended because somebody else took its port between our look and its bind."""
+    """Whether another port would help."""
+    if isinstance(error, PortTakenError):
+        return True
     text = tail(log, 4000).lower()
     return error.failure is FailureKind.DIED and any(sign in text for sign in PORT_TAKEN)
 
@@ -157,10 +164,19 @@ def wait_ready(process: "subprocess.Popen[bytes]", port: int, launch: Launch, st
             raise EngineError(FailureKind.DIED, f"the engine {how_it_ended(code)} before it was ready")
         last = ask_ready(port, launch.ready_path) or last
         if last == "200" and process.poll() is None:
+            _check_listener(process, port)
             return
         time.sleep(POLL_S)
     seen = f"{launch.ready_path} answered {last}" if last.isdigit() else last
     raise EngineError(FailureKind.NOT_READY, f"the engine was not ready after {waited_s:.0f} s: {seen}")
+
+
+def _check_listener(process: "subprocess.Popen[bytes]", port: int) -> None:
+    """Raise PortTakenError when it was another program that answered: its numbers would pass for the engine's."""
+    looks = range(LISTENER_LOOKS)
+    # The kernel's table is read in pieces, and a row can slip between two of them while others come and go.
+    if not any(processes.owns_listener([process.pid, *processes.descendants(process.pid)], port) for _ in looks):
+        raise PortTakenError(FailureKind.DIED, f"another program listens on port {port}, which the engine was given")
 
 
 def ask_ready(port: int, path: str) -> str:

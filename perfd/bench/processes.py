@@ -84,6 +84,31 @@ def peak_resident_bytes(pid: int) -> int:
     return int(line.split()[1]) * 1024 if line else 0
 
 
+def owns_listener(pids: list[int], port: int) -> bool:
+    """Whether one of these processes listens on that TCP port; True where the kernel does not tell."""
+    tables = [Path("/proc/net/tcp"), Path("/proc/net/tcp6")]
+    rows = [line.split() for table in tables if table.exists() for line in table.read_text(encoding="ascii").splitlines()[1:]]
+    if not rows:
+        return True
+    # Columns: slot, local address:port in hexadecimal, remote, state (0A is LISTEN), …, inode at the tenth place.
+    inodes = {row[9] for row in rows if row[3] == "0A" and int(row[1].rpartition(":")[2], 16) == port}
+    return any(link in {f"socket:[{inode}]" for inode in inodes} for pid in pids for link in _open_links(pid))
+
+
+def _open_links(pid: int) -> list[str]:
+    try:
+        return [_link(entry) for entry in Path(f"/proc/{pid}/fd").iterdir()]
+    except OSError:
+        return []
+
+
+def _link(entry: Path) -> str:
+    try:
+        return os.readlink(entry)  # noqa: PTH115 - a socket's link is no path
+    except OSError:  # closed meanwhile
+        return ""
+
+
 def signal_all(pids: list[int], number: int) -> None:
     """Each process that still exists has been sent the signal."""
     for pid in pids:

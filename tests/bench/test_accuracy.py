@@ -54,7 +54,7 @@ def test_a_token_among_the_candidates_has_its_exact_value() -> None:
 
 
 def test_the_bound_of_a_token_outside_the_candidates_holds() -> None:
-    chance = random.Random(1)  # noqa: S311 - planted distributions, no secret
+    chance = random.Random(1)
     for _ in range(200):
         weights = [chance.random() ** 4 for _ in range(40)]
         probabilities = sorted((weight / sum(weights) for weight in weights), reverse=True)
