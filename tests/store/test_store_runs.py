@@ -128,7 +128,7 @@ def test_results_that_cannot_be_stored_leave_the_run_claimed(world: World) -> No
     claimed = world.claim()
     odd = done(world.now, samples(1.0, name="itl_s"), MetricSamples("ttft_s", "ms", Better.LOWER, (1.0,)))
 
-    with pytest.raises(PerfdError, match="ttft_s came in ms .* stored in s"):
+    with pytest.raises(PerfdError, match=r"ttft_s came in ms .* stored in s"):
         world.store.runs.finish(claimed, odd, {}, world.now)
     assert 2 == rows(world.store, "sample")
     assert world.store.runs.heartbeat(claimed, world.now + LEASE)

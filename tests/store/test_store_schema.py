@@ -1,0 +1,132 @@
+import itertools
+import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine, make_url, text
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.pool import NullPool
+from store_world import World, night, plan
+
+from perfd.errors import PerfdError
+from perfd.store import migrate, tables
+from perfd.store.store import with_driver
+
+README = Path(__file__).parents[2] / "db" / "README.md"
+
+
+def execute(url: str, *statements: str) -> None:
+    engine = create_engine(url, poolclass=NullPool)
+    with engine.begin() as connection:
+        for statement in statements:
+            connection.execute(text(statement))
+
+
+@pytest.fixture
+def empty_url(database_url: str) -> str:
+    """A database without any table."""
+    execute(database_url, "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
+    return database_url
+
+
+def test_the_migrations_make_exactly_the_tables_of_the_code(database_url: str) -> None:
+    engine = create_engine(database_url, poolclass=NullPool)
+    with engine.connect() as connection:
+        assert [] == migrate.differences(connection)
+
+
+def test_every_table_and_every_column_has_its_sentence() -> None:
+    for table in tables.METADATA.tables.values():
+        assert table.comment
+        assert table.comment.endswith(".")
+        for column in table.columns:
+            assert column.comment, f"{table.name}.{column.name}"
+            assert column.comment.endswith("."), f"{table.name}.{column.name}"
+
+
+def test_the_readme_explains_every_table_and_draws_every_reference() -> None:
+    readme = README.read_text(encoding="utf-8")
+    for table in tables.METADATA.tables.values():
+        assert f"| `{table.name}` |" in readme
+        for key in table.foreign_keys:
+            drawn = (
+                rf"{key.column.table.name} \|\|?o?--[o|]+\{{? ?{table.name} :|{table.name} }}o--[o|]+ {key.column.table.name} :"
+            )
+            assert re.search(drawn, readme), f"{table.name} → {key.column.table.name}"
+
+
+def test_a_database_without_tables_is_told_to_upgrade(empty_url: str) -> None:
+    with pytest.raises(PerfdError, match="no tables of perfd yet; run `perfd db upgrade`"):
+        migrate.check(empty_url)
+
+    migrate.upgrade(empty_url)
+    migrate.upgrade(empty_url)
+    migrate.check(empty_url)
+
+
+def test_two_upgrades_at_once_are_one(empty_url: str) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(migrate.upgrade, itertools.repeat(empty_url, 2)))
+
+    migrate.check(empty_url)
+
+
+def test_a_half_migrated_database_is_named_and_left_alone(database_url: str) -> None:
+    execute(database_url, "DROP TABLE device_state", "DROP TABLE outbox")
+
+    for act in (migrate.check, migrate.upgrade):
+        with pytest.raises(PerfdError, match="half-migrated: the tables device_state, outbox .* restore a backup"):
+            act(database_url)
+
+
+def test_tables_without_a_version_are_half_migrated(database_url: str) -> None:
+    execute(database_url, "DROP TABLE alembic_version")
+
+    with pytest.raises(PerfdError, match="half-migrated"):
+        migrate.upgrade(database_url)
+
+
+def test_a_newer_perfds_database_is_refused_and_left_alone(database_url: str) -> None:
+    execute(database_url, "UPDATE alembic_version SET version_num = '9999'")
+
+    for act in (migrate.check, migrate.upgrade):
+        with pytest.raises(PerfdError, match="schema 9999, which a newer perfd made"):
+            act(database_url)
+
+
+def test_a_server_that_does_not_answer_is_one_sentence_without_the_password(tmp_path: Path) -> None:
+    url = f"postgresql+psycopg://perfd:secret@/perfd?host={tmp_path}"
+
+    with pytest.raises(PerfdError, match="no connection to the database") as caught:
+        migrate.check(url)
+    assert "secret" not in caught.value.message
+    assert "PERFD_DATABASE_URL" in caught.value.message
+
+
+def test_urls_are_read_as_people_write_them() -> None:
+    assert "psycopg" == make_url(with_driver("postgres://me@db/perfd")).get_driver_name()
+    assert "psycopg" == make_url(with_driver("postgresql://me@db/perfd")).get_driver_name()
+    assert "postgresql+psycopg://me@db/perfd" == with_driver("postgresql+psycopg://me@db/perfd")
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        "UPDATE run SET state = 'failed', finished_at = now()",
+        "UPDATE run SET failure = 'died'",
+        "UPDATE run SET state = 'done', finished_at = now()",
+        "UPDATE run SET state = 'claimed'",
+        "UPDATE run SET state = 'sleeping'",
+        "UPDATE build SET state = 'built'",
+        "UPDATE build SET artifact_path = '/somewhere'",
+        "UPDATE occasion SET state = 'reported'",
+        "INSERT INTO run (key, occasion_id, build_id, workload_id, device_class, queued_at) "
+        "SELECT key, occasion_id, build_id, workload_id, device_class, queued_at FROM run",
+    ],
+)
+def test_the_database_refuses_what_cannot_be(world: World, lie: str) -> None:
+    world.open(night(), plan(0))
+
+    with pytest.raises(IntegrityError), world.store.engine.begin() as connection:
+        connection.execute(text(lie))
