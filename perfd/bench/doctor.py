@@ -139,14 +139,14 @@ def check_neighbours() -> Check:
     return Check("neighbours", Level.WARN, seen, "Stop them while a night runs, or move the night to an hour when they rest.")
 
 
-def heavy_processes() -> list[tuple[int, str, float]]:
+def heavy_processes(least_share: float = HEAVY_SHARE) -> list[tuple[int, str, float]]:
     """(process, name, share of a core) of everything but this process, over half a second, heaviest first."""
     before = {pid: watcher.cpu_seconds(pid) for pid in processes.all_pids()}
     start_s = time.monotonic()
     time.sleep(LOOK_S)
     passed_s = time.monotonic() - start_s
     shares = [(pid, processes.name(pid), (watcher.cpu_seconds(pid) - used_s) / passed_s) for pid, used_s in before.items()]
-    return sorted((one for one in shares if one[2] > HEAVY_SHARE and one[0] != os.getpid()), key=lambda one: -one[2])
+    return sorted((one for one in shares if one[2] > least_share and one[0] != os.getpid()), key=lambda one: -one[2])
 
 
 def check_memory() -> Check:
