@@ -5,8 +5,10 @@ import errno
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +17,7 @@ from typing import IO
 
 from perfd.errors import PerfdError
 
+KEEPER = Path(__file__).with_name("keeper.py")
 TAIL_LINES = 60
 TAIL_BYTES = 16_384
 _SECRET = re.compile(
@@ -71,7 +74,9 @@ def ask(
 ) -> str:
     """What the command prints. Raises AskError where it fails; the environment is a clean one unless another is given."""
     words = [str(word) for word in command]
-    with _started(words, cwd, environment or clean_environment(), subprocess.PIPE, subprocess.PIPE) as process:
+    environment = environment or clean_environment()
+    _check_tool(words[0], cwd, environment)
+    with _started(words, cwd, environment, subprocess.PIPE, subprocess.PIPE) as process:
         try:
             out, err = process.communicate(timeout=time_limit_s)
         except subprocess.TimeoutExpired:
@@ -144,29 +149,53 @@ def _why(tool: str, code: int, said: str) -> str:
 
 def _wait(words: list[str], cwd: Path, environment: Mapping[str, str], out: IO[bytes], time_limit_s: float) -> int | None:
     """The exit status; None when the time limit passed and the whole process group was killed."""
-    with _started(words, cwd, environment, out, subprocess.STDOUT) as process:
-        try:
-            return process.wait(timeout=max(0.0, time_limit_s))
-        except subprocess.TimeoutExpired:
-            return None
-        finally:
-            _stop(process)
+    _check_tool(words[0], cwd, environment)
+    ours, theirs = os.pipe()[::-1]
+    kept = [sys.executable, "-I", "-S", str(KEEPER), str(theirs), *words]
+    try:
+        with _started(kept, cwd, environment, out, subprocess.STDOUT, kept_open=(theirs,)) as process:
+            try:
+                return process.wait(timeout=max(0.0, time_limit_s))
+            except subprocess.TimeoutExpired:
+                return None
+            finally:
+                _stop(process)
+    finally:
+        os.close(theirs)
+        os.close(ours)
 
 
 def _started(
-    words: list[str], cwd: Path | None, environment: Mapping[str, str], out: IO[bytes] | int, err: int
+    words: list[str],
+    cwd: Path | None,
+    environment: Mapping[str, str],
+    out: IO[bytes] | int,
+    err: int,
+    *,
+    kept_open: tuple[int, ...] = (),
 ) -> subprocess.Popen[bytes]:
-    try:
-        return subprocess.Popen(
-            words, cwd=cwd, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True
-        )
-    except FileNotFoundError:
-        if cwd is not None and not cwd.is_dir():
-            raise BuildError(f"the folder {cwd} is not there") from None
-        remedy = _REMEDY.get(words[0], f"install {words[0]}")
-        raise BuildError(f"{words[0]} is not on this machine's PATH: {remedy}") from None
-    except PermissionError:
-        raise BuildError(f"{words[0]} may not be executed: make it executable") from None
+    """The process, leading a group of its own."""
+    return subprocess.Popen(
+        words,
+        cwd=cwd,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=out,
+        stderr=err,
+        start_new_session=True,
+        pass_fds=kept_open,
+    )
+
+
+def _check_tool(name: str, cwd: Path | None, environment: Mapping[str, str]) -> None:
+    """Raises BuildError with the remedy where the command cannot be started."""
+    if cwd is not None and not cwd.is_dir():
+        raise BuildError(f"the folder {cwd} is not there")
+    if shutil.which(name, path=environment.get("PATH", os.defpath)) is not None:
+        return
+    if Path(name).exists():
+        raise BuildError(f"{name} may not be executed: make it executable")
+    raise BuildError(f"{name} is not on this machine's PATH: {_REMEDY.get(name, f'install {name}')}")
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

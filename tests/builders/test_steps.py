@@ -1,5 +1,7 @@
 import os
 import select
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -65,6 +67,22 @@ def test_a_step_without_end_is_stopped_with_all_its_children(tmp_path: Path) -> 
 
     child = int(tail(workshop.log).splitlines()[-1])
     assert ends(child)
+
+
+def test_a_step_ends_with_the_process_that_wanted_it_even_by_kill_9(tmp_path: Path) -> None:
+    script = """
+import time
+from pathlib import Path
+from perfd.builders.process import Workshop
+Workshop(Path("build.log"), time.monotonic() + 600).run(["sh", "-c", "sleep 600 & echo $! > started; mkfifo ready; wait"], Path())
+"""
+    with subprocess.Popen([sys.executable, "-c", script], cwd=tmp_path) as builder:
+        until = time.monotonic() + 30
+        while not (tmp_path / "ready").exists() and time.monotonic() < until:
+            time.sleep(0.02)
+        builder.kill()
+
+    assert ends(int((tmp_path / "started").read_text()))
 
 
 def test_an_answer_that_never_comes_may_be_tried_again() -> None:
