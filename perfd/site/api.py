@@ -37,7 +37,7 @@ FILTERS: Document = {
 
 @router.get("/series", openapi_extra=FILTERS)
 def list_series(request: Request, site: Here, offset: Offset = 0, limit: Limit = 100) -> Document:
-    """Series with their latest Points and Verdicts, filtered by parts of their keys; `total` counts before paging."""
+    """Series with their latest Points and Verdicts, filtered by parts of their keys; total counts before paging."""
     rows = in_list_order(choose(site.store.pages, chosen_of(request)))
     shown = rows[offset : offset + limit]
     return {"total": len(rows), "offset": offset, "limit": limit, "series": [documents.line(row) for row in shown]}
@@ -45,7 +45,7 @@ def list_series(request: Request, site: Here, offset: Offset = 0, limit: Limit =
 
 @router.get("/series/{series_id}")
 def one_series(series_id: SeriesId, site: Here) -> Document:
-    """One Series in columns: `data` is [[x…], [value…], [low…], [high…]]; `points` says what each is; Changes by index."""
+    """One Series in columns: data is [[x…], [value…], [low…], [high…]]; points says what each is; Changes by index."""
     return documents.series(series.find(site, series_id))
 
 

@@ -1,6 +1,6 @@
-"""Comparisons: the list, and one with its Verdicts, its blocks and the raw medians of both sides."""
+"""Comparisons: the list, and one with its Verdicts as they were reported, and its blocks in the order of measuring."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -12,30 +12,29 @@ from perfd.domain.run import Arm, OccasionKind, RunState
 from perfd.domain.verdict import Outcome
 from perfd.errors import BadInputError
 from perfd.site.numbers import scale_of
-from perfd.site.pairs import Compared, compared
 from perfd.site.parameters import MOST_CHARACTERS, Limit, Offset, linker
 from perfd.site.sentences import plural
 from perfd.site.site import Here
 from perfd.site.templates import short
 from perfd.site.troubles import NotHereError
-from perfd.store.records import ArmSamples, OccasionRow
+from perfd.store.records import ArmSamples, OccasionRow, OccasionSummary, RunRow
 
 router = APIRouter()
 MOST_LISTED = 1000
+ORDER = (Outcome.WORSE, Outcome.BETTER, Outcome.SAME, Outcome.UNSURE, Outcome.NOT_COMPARABLE)
 
 
 @router.get("/compare")
 def comparisons(request: Request, site: Here, offset: Offset = 0, limit: Limit = 50) -> HTMLResponse:
     """The list, newest first."""
     found = site.store.pages.occasions(OccasionKind.COMPARE, last=MOST_LISTED)
-    shown = found[offset : offset + limit]
     return site.pages.show(
         "comparisons.html",
         here="/compare",
         sentence=f"{plural(len(found), 'comparison')} measured or under way."
         if found
         else "No comparison has been measured yet.",
-        comparisons=[_line(row, site.store.pages.blocks(row.occasion)) for row in shown],
+        comparisons=[_line(row) for row in found[offset : offset + limit]],
         total=len(found),
         offset=offset,
         limit=limit,
@@ -51,72 +50,64 @@ def comparison(name: str, site: Here) -> HTMLResponse:
     found = site.store.pages.occasion_named(name)
     if found is None or found.row.occasion.kind is not OccasionKind.COMPARE:
         raise NotHereError(f"There is no comparison {short(name, 100)}.")
-    blocks = site.store.pages.blocks(found.row.occasion)
-    rows = compared(blocks)
+    report = found.row.report or {}
     return site.pages.show(
         "comparison.html",
         here="/compare",
-        sentence=sentence(rows, found.row.state),
-        one={"name": name, "at": found.row.opened_at, "state": found.row.state.value},
-        base=_side(blocks, Arm.BASE),
-        head=_side(blocks, Arm.HEAD),
-        rows=[_words(row) for row in rows],
-        blocks=[
-            _block(block) for block in sorted(blocks, key=lambda one: (one.run.started_at or one.run.queued_at, one.run.block))
-        ],
+        sentence=sentence(found.row),
+        one={"name": name, "at": found.row.opened_at, "state": state_word(found.row.state), "label": found.row.occasion.label},
+        verdict=report.get("verdict"),
+        base=_side(found, Arm.BASE),
+        head=_side(found, Arm.HEAD),
+        rows=[row_words(row) for row in report.get("rows", [])],
+        blocks=[block_words(block) for block in in_order(site.store.pages.blocks(found.row.occasion))],
     )
 
 
-def sentence(rows: Sequence[Compared], state: OccasionState) -> str:
-    """What the comparison found, the worst first."""
-    outcomes = [row.verdict.outcome for row in rows if row.verdict]
+def sentence(row: OccasionRow) -> str:
+    """What the comparison found, the worst first; before its report, how far it is."""
+    rows = (row.report or {}).get("rows")
+    if rows is None:
+        done = row.runs.get(RunState.DONE.value, 0)
+        return f"This comparison is under way: {done} of {plural(sum(row.runs.values()), 'Run')} done."
+    outcomes = [one["verdict"]["outcome"] for one in rows]
     if not outcomes:
-        return "This comparison has no pair of blocks yet."
-    order = (Outcome.WORSE, Outcome.BETTER, Outcome.SAME, Outcome.UNSURE, Outcome.NOT_COMPARABLE)
-    told = ", ".join(f"{outcomes.count(one)} {one.value}" for one in order if one in outcomes)
-    so_far = "" if state in {OccasionState.REPORTED, OccasionState.JUDGED} else " so far"
-    return f"Head against base{so_far}: {told} of {plural(len(outcomes), 'Metric')}."
+        return "Nothing was measured on both sides, so there is nothing to compare."
+    told = ", ".join(f"{outcomes.count(one.value)} {one.value}" for one in ORDER if one.value in outcomes)
+    return f"Head against base: {told} of {plural(len(outcomes), 'Metric')}."
 
 
-def _line(row: OccasionRow, blocks: Sequence[ArmSamples]) -> dict[str, Any]:
-    base, head = _side(blocks, Arm.BASE), _side(blocks, Arm.HEAD)
+def state_word(state: OccasionState) -> str:
+    """How far a comparison is, for people."""
+    return {OccasionState.REPORTED: "reported", OccasionState.JUDGED: "judged"}.get(state, "under way")
+
+
+def row_words(row: Mapping[str, Any]) -> dict[str, Any]:
+    """One row of a comparison's report, its numbers in one unit."""
+    scale = scale_of(row["unit"], [row["base"], row["head"]])
+    verdict = row["verdict"]
     return {
-        "address": quote(row.occasion.name, safe=""),
-        "at": row.opened_at,
-        "label": row.occasion.label,
-        "base": base["revision"] if base else "",
-        "head": head["revision"] if head else "",
-        "told": sentence(compared(blocks), row.state),
-        "done": row.runs.get(RunState.DONE.value, 0),
-        "planned": sum(row.runs.values()),
-        "state": row.state.value,
-    }
-
-
-def _side(blocks: Sequence[ArmSamples], arm: Arm) -> dict[str, str] | None:
-    run = next((one.run for one in blocks if one.run.arm is arm), None)
-    return {"digest": run.build, "revision": run.revision} if run else None
-
-
-def _words(row: Compared) -> dict[str, Any]:
-    scale = scale_of(row.metric.unit, [row.base, row.head])
-    verdict = row.verdict
-    return {
-        "workload": row.workload,
-        "metric": row.metric.name,
-        "base": scale.text(row.base),
-        "head": scale.text(row.head),
+        "workload": row["workload"],
+        "metric": row["metric"],
+        "base": scale.text(row["base"]),
+        "head": scale.text(row["head"]),
         "unit": scale.unit,
-        "pairs": row.pairs,
-        "effect": verdict.effect if verdict else None,
-        "interval": verdict.interval if verdict else None,
-        "verdict": verdict.outcome.value if verdict else None,
-        "reason": verdict.reason if verdict else "no pair is done yet",
+        "pairs": row["pairs"],
+        "effect": verdict["effect"],
+        "interval": verdict["interval"],
+        "verdict": verdict["outcome"],
+        "reason": verdict["reason"],
     }
 
 
-def _block(block: ArmSamples) -> dict[str, Any]:
-    run = block.run
+def in_order(blocks: Sequence[ArmSamples]) -> list[RunRow]:
+    """The Runs as they were measured; those that wait come last."""
+    runs = [one.run for one in blocks]
+    return sorted(runs, key=lambda run: (run.started_at is None, run.started_at or run.queued_at, run.workload, run.block))
+
+
+def block_words(run: RunRow) -> dict[str, Any]:
+    """One block as a line."""
     return {
         "block": run.block,
         "arm": run.arm.value,
@@ -126,3 +117,22 @@ def _block(block: ArmSamples) -> dict[str, Any]:
         "started_at": run.started_at,
         "key": run.key,
     }
+
+
+def _line(row: OccasionRow) -> dict[str, Any]:
+    verdict = (row.report or {}).get("verdict")
+    return {
+        "address": quote(row.occasion.name, safe=""),
+        "at": row.opened_at,
+        "label": row.occasion.label,
+        "verdict": verdict["outcome"] if verdict else None,
+        "told": sentence(row),
+        "done": row.runs.get(RunState.DONE.value, 0),
+        "planned": sum(row.runs.values()),
+        "state": state_word(row.state),
+    }
+
+
+def _side(found: OccasionSummary, arm: Arm) -> dict[str, str] | None:
+    run = next((one for one in found.runs if one.arm is arm), None)
+    return {"digest": run.build, "revision": run.revision, "title": run.title} if run else None

@@ -44,7 +44,9 @@ def strip(values: Sequence[float], title: str, width: int = 220, height: int = 2
     if not values:
         return Markup()
     lowest, highest = min(values), max(values)
-    span = (highest - lowest) or 1.0
+    if lowest == highest:  # one bar in the middle: all Samples are equal
+        lowest, highest = lowest - 1.0, highest + 1.0
+    span = highest - lowest
     counts = [0] * _BINS
     for value in values:
         counts[min(_BINS - 1, int((value - lowest) / span * _BINS))] += 1

@@ -5,6 +5,7 @@ from starlette.responses import JSONResponse, PlainTextResponse
 
 from perfd.domain.run import RunState
 from perfd.domain.verdict import Outcome
+from perfd.site import sentences
 from perfd.site.sentences import unmeasured
 from perfd.site.site import Here, Site
 from perfd.site.status import GONE_AFTER
@@ -36,6 +37,11 @@ def gauges(site: Site) -> list[Gauge]:
     alive = sum(now - one.seen_at < GONE_AFTER for one in status.workers)
     return [
         *_night(status),
+        (
+            "perfd_night_overdue",
+            "1 when the night that was due last has not begun.",
+            [("", float(bool(sentences.overdue(status.last_night, site.due_by(now)))))],
+        ),
         ("perfd_next_night_timestamp_seconds", "When the next night is due.", [("", site.next_night(now).timestamp())]),
         (
             "perfd_queue_runs",

@@ -37,18 +37,20 @@ def home(request: Request, site: Here, offset: Offset = 0, limit: Limit = 200) -
     status = site.store.pages.status()
     chosen = chosen_of(request)
     fitting = in_list_order(choose(site.store.pages, chosen))
+    unanswered = site.store.regressions.unanswered()
     next_night = site.next_night(now)
     return site.pages.show(
         "home.html",
         here="/",
-        night=_night(status.last_night, sentences.night(status.last_night, now)),
-        regressions=[words(one) for one in reversed(site.store.regressions.unanswered())],
+        overdue=sentences.overdue(status.last_night, site.due_by(now)),
+        night=_night(status.last_night, sentences.home(status.last_night, len(unanswered), now)),
+        regressions=[words(one) for one in reversed(unanswered)],
         next_night=next_night,
         until_s=(next_night - now).total_seconds(),
         queue=sum(one.queued for one in status.queue),
         parts=parts_of(site.store.pages.choices(), chosen),
         filtered=chosen != Choice(),
-        groups=groups(fitting[offset : offset + limit]),
+        groups=groups(fitting[offset : offset + limit], fold=chosen == Choice()),
         total=len(fitting),
         offset=offset,
         limit=limit,

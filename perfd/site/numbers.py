@@ -61,6 +61,8 @@ def percent(effect: float | None) -> str:
     """A ratio minus one with its sign: "+5.1 %"; a dash where there is none."""
     if effect is None or not math.isfinite(effect):
         return NOTHING
+    if effect == 0.0:
+        return "0 %"
     share = effect * 100
     decimals = 0 if abs(share) >= 100 else 1 if abs(share) >= 1 else 2
     return f"{share:+,.{decimals}f} %".replace("-", MINUS)
@@ -73,7 +75,11 @@ def percents(interval: tuple[float, float] | None) -> str:
 
 def effect_between(before: float | None, after: float | None) -> float | None:
     """The ratio minus one (after / before - 1), or None where there is nothing to divide by."""
-    if before is None or after is None or before == 0.0:
+    if before is None or after is None:
+        return None
+    if before == after:
+        return 0.0
+    if before == 0.0:
         return None
     return after / before - 1.0
 

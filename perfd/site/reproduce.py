@@ -15,6 +15,7 @@ def reproduce(page: RunPage) -> tuple[str, str]:
     if row.occasion.startswith("import:"):
         return "", "This Run was measured elsewhere and imported, so perfd cannot measure it again."
     if row.subject_kind is SubjectKind.KERNEL:
-        return "perfd kernels", f"Compiles and checks every Kernel of kernels/ as it is in the folder now ({named})."
+        command = shlex.join(["perfd", "kernels", "--op", row.subject])
+        return command, f"Compiles and checks the Kernel as it is in kernels/ now ({named})."
     words = ["perfd", "compare", row.revision, row.revision, "--engine", row.subject, "--workload", row.workload]
     return shlex.join(words), f"Builds the Revision again where it is gone, and measures it in interleaved blocks ({named})."

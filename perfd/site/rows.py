@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from perfd.domain.metric import Better, Metric
+from perfd.domain.metric import Better, Metric, MetricKind
 from perfd.domain.run import FailureKind, RunState
 from perfd.domain.suite import WorkloadClass
 from perfd.domain.verdict import ChangeStatus, Outcome
@@ -50,6 +50,9 @@ class Group:
 
     word: str
     rows: tuple[Line, ...]
+    quiet: int = 0
+    """Series that are counted here and listed at `address`."""
+    address: str = ""
 
 
 def line(row: SeriesRow) -> Line:
@@ -82,13 +85,27 @@ def _spark_title(values: tuple[float, ...], scale: Scale) -> str:
     return f"{many} from {scale.text(min(values))} to {scale.text(max(values))} {scale.unit}"
 
 
-def groups(rows: list[SeriesRow]) -> list[Group]:
-    """The rows by workload class, in the order of CLASS_WORDS; inside a class as they came."""
-    return [
-        Group(word, tuple(line(row) for row in rows if row.info.workload_class is one))
-        for one, word in CLASS_WORDS.items()
-        if any(row.info.workload_class is one for row in rows)
-    ]
+def groups(rows: list[SeriesRow], *, fold: bool = False) -> list[Group]:
+    """The rows by workload class, in the order of CLASS_WORDS; inside a class as they came.
+
+    `fold` leaves out compiled counts that did not move: each Kernel has dozens, and they would bury everything else.
+    """
+    by_class = [(one, word, [row for row in rows if row.info.workload_class is one]) for one, word in CLASS_WORDS.items()]
+    return [_group(one, word, those, fold=fold) for one, word, those in by_class if those]
+
+
+def _group(one: WorkloadClass, word: str, rows: list[SeriesRow], *, fold: bool) -> Group:
+    shown = [row for row in rows if not (fold and _unmoved(row))]
+    return Group(word, tuple(line(row) for row in shown), len(rows) - len(shown), f"/?class={one.value}")
+
+
+def _unmoved(row: SeriesRow) -> bool:
+    if row.info.workload_class is not WorkloadClass.KERNEL or row.info.metric.kind is MetricKind.SPEED:
+        return False
+    moved = row.previous is not None and row.previous.point.value != row.latest.point.value
+    judged_moved = row.verdict is not None and row.verdict.outcome in {Outcome.BETTER, Outcome.WORSE, Outcome.NOT_COMPARABLE}
+    noisy = row.info.metric.kind is not MetricKind.STATIC
+    return not judged_moved and (noisy or not moved)
 
 
 def model_of(info: SeriesInfo) -> str:

@@ -3,6 +3,7 @@
 import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from fastapi import APIRouter
@@ -54,7 +55,7 @@ def run(key: str, site: Here) -> HTMLResponse:
     command, note = reproduce(page)
     row = page.run
     took_s = (row.finished_at - row.started_at).total_seconds() if row.finished_at and row.started_at else None
-    words, states = device_states(page.device_states)
+    words, states = device_states(page.device_states, row.started_at)
     return site.pages.show(
         "run.html",
         sentence=sentences.run(page),
@@ -128,12 +129,16 @@ def environment_facts(environment: Environment) -> list[tuple[str, str]]:
     ]
 
 
-def device_states(states: tuple[DeviceState, ...]) -> tuple[list[str], list[tuple[Any, list[str]]]]:
-    """Column words, and a line for each look at the device; long Runs are thinned evenly."""
+def device_states(states: tuple[DeviceState, ...], began: datetime | None) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """Column words, and a line for each look at the device (seconds after it began); long Runs are thinned evenly."""
     step = max(1, -(-len(states) // MOST_STATES))
     shown = states[::step]
     words = sorted({word for state in shown for word in state.facts})[:MOST_WORDS]
-    return words, [(state.at, [_word(state.facts.get(word)) for word in words]) for state in shown]
+    return words, [(_after(state.at, began), [_word(state.facts.get(word)) for word in words]) for state in shown]
+
+
+def _after(at: datetime, began: datetime | None) -> str:
+    return f"{(at - began).total_seconds():.1f}" if began else "\u2013"
 
 
 def flat(document: Mapping[str, Any], before: str = "") -> list[tuple[str, str]]:

@@ -30,6 +30,17 @@ def unmeasured(row: OccasionRow) -> int:
     return sum(number for state, number in row.runs.items() if state != RunState.DONE.value)
 
 
+def overdue(summary: OccasionSummary | None, due: datetime) -> str:
+    """An alarm where the night that was due last has not even begun; "" where all is well, or before the first night."""
+    if summary is None or summary.row.occasion.nominal_at >= due:
+        return ""
+    missed = max(1, round((due - summary.row.occasion.nominal_at) / timedelta(days=1)))
+    return (
+        f"No night has begun since: {plural(missed, 'night')} due by {due.astimezone(UTC):%Y-%m-%d %H:%M} UTC did not come. "
+        "Is the clock of `perfd serve` running?"
+    )
+
+
 def night(summary: OccasionSummary | None, now: datetime) -> str:
     """Last night in one sentence, what is missing included."""
     if summary is None:
@@ -47,6 +58,12 @@ def night(summary: OccasionSummary | None, now: datetime) -> str:
     return f"{who} measured {measured}: {verdicts(summary.verdict_counts)}."
 
 
+def home(summary: OccasionSummary | None, regressions_open: int, now: datetime) -> str:
+    """Last night, and whether anything must still be answered."""
+    told = night(summary, now)
+    return f"{told} {plural(regressions_open, 'Regression')} open." if regressions_open else told
+
+
 def verdicts(counts: Mapping[Outcome, int]) -> str:
     """As in 1 worse, 2 better, 39 same: the worst comes first."""
     order = (Outcome.WORSE, Outcome.BETTER, Outcome.SAME, Outcome.UNSURE, Outcome.NOT_COMPARABLE)
@@ -56,14 +73,18 @@ def verdicts(counts: Mapping[Outcome, int]) -> str:
 def series(page: SeriesPage) -> str:
     """What the chart shows and how it went, in one sentence."""
     info = page.info
-    on = f" with {model_of(info)}" if info.key.model else ""
-    what = f"{short(info.metric.name)} of {short(info.key.subject)} on {short(info.workload_name)}{short(on, 120)}"
+    on = f" with {short(model_of(info), 120)}" if info.key.model else ""
+    what = f"{short(info.metric.name)} of {short(info.key.subject)} on {short(info.workload_name)}{on}"
     if page.points:
         standing = [change for change in page.changes if change.gone_at is None]
         if standing:
             last = standing[-1]
             word = "worse" if last.worse else "better"
-            return f"{what} became {percent(last.effect)} ({word}) at {last.revision[:10]}; {better_word(info.metric)} is better."
+            since = sum(row.point.ordinal >= last.ordinal for row in page.points)
+            ago = f"{plural(since, 'Point')} ago"
+            return (
+                f"{what}: {percent(last.effect)} ({word}) at {last.revision[:10]}, {ago}; {better_word(info.metric)} is better."
+            )
         return f"{what}: no Change in {plural(len(page.points), 'Point')}; {better_word(info.metric)} is better."
     return f"{what} has no Points yet."
 

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from perfd.errors import BadInputError
 
 LOOPBACK = "127.0.0.1"
-PORT = 8737
+PORT = 8642
 _REMEDIES = {
     errno.EADDRINUSE: "another program listens there; give another port with --port",
     errno.EACCES: "this user may not listen there; give a port above 1023 with --port",

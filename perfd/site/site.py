@@ -2,16 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, time
+from datetime import datetime, time, timedelta
 from typing import Annotated, cast
 from zoneinfo import ZoneInfo
 
 from fastapi import Depends, Request
 
 from perfd.config import Schedule
-from perfd.rules.calendar import next_due
+from perfd.rules.calendar import last_due, next_due
 from perfd.site.templates import Pages
 from perfd.store import Store
+
+PATIENCE = timedelta(minutes=15)
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,10 @@ class Site:
     def next_night(self, now: datetime) -> datetime:
         """When the clock will next open a night, in UTC."""
         return next_due(now, time.fromisoformat(self.schedule.nightly), ZoneInfo(self.schedule.timezone))
+
+    def due_by(self, now: datetime) -> datetime:
+        """When a night should have begun for the last time, with some patience for a clock that just wakes up."""
+        return last_due(now - PATIENCE, time.fromisoformat(self.schedule.nightly), ZoneInfo(self.schedule.timezone))
 
 
 def site_of(request: Request) -> Site:

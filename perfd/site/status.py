@@ -31,6 +31,7 @@ def status(site: Here) -> HTMLResponse:
         "status.html",
         here="/status",
         sentence=sentences.night(night, now),
+        overdue=sentences.overdue(night, site.due_by(now)),
         night=None if night is None else _night(night.row),
         night_runs=[]
         if night is None

@@ -9,43 +9,27 @@ from pathlib import Path
 import httpx
 import pytest
 import uvicorn
+from site_history import FIRST_NIGHT, History
+
 from perfd.config import Schedule
 from perfd.site import create_app, listen
-from perfd.store import Store, make_engine, open_database
-from perfd.store.migrate import upgrade
-from perfd.store.store import with_driver
-from site_history import FIRST_NIGHT, History
-from sqlalchemy import create_engine, make_url, text
-from sqlalchemy.pool import NullPool
+from perfd.store import Store, make_engine
 
-LEVELS = [1.0] * 14 + [1.08] * 6
-"""Fourteen nights, a slowdown of 8 %, six nights more."""
+LEVELS = [1.0] * 12 + [1.08] * 4
+"""Twelve nights, a slowdown of 8 %, four nights with it."""
 NOW = FIRST_NIGHT + timedelta(days=len(LEVELS) - 1, hours=7)
 """The morning after the last night."""
 Browse = Callable[[Store], httpx.Client]
 
 
 @pytest.fixture(scope="session")
-def server_url(open_folder: Path) -> Iterator[str]:
-    """A Postgres of these tests' own."""
-    with open_database(open_folder / "site", None) as url:
-        yield url
-
-
-@pytest.fixture(scope="session")
-def new_store(server_url: str) -> Iterator[Callable[[str], Store]]:
-    """Makes migrated, empty databases by name."""
-    upgrade(server_url)
-    main = make_url(with_driver(server_url))
-    admin = create_engine(main.set(database="postgres"), isolation_level="AUTOCOMMIT", poolclass=NullPool)
+def new_store(new_database: Callable[[], str]) -> Iterator[Callable[[], Store]]:
+    """Makes stores over migrated, empty databases that last as long as the tests."""
     stores = []
 
-    def make(name: str) -> Store:
-        with admin.connect() as connection:
-            connection.execute(text(f'CREATE DATABASE "{name}" TEMPLATE "{main.database}"'))
-        store = Store(make_engine(main.set(database=name).render_as_string(hide_password=False)))
-        stores.append(store)
-        return store
+    def make() -> Store:
+        stores.append(Store(make_engine(new_database())))
+        return stores[-1]
 
     yield make
     for store in stores:
@@ -78,11 +62,12 @@ def browse() -> Iterator[Browse]:
 
 
 @pytest.fixture(scope="session")
-def filled_store(new_store: Callable[[str], Store]) -> Store:
-    store = new_store("filled")
+def filled_store(new_store: Callable[[], Store]) -> Store:
+    store = new_store()
     history = History(store)
     history.nights(LEVELS)
     history.comparison(len(LEVELS))
+    history.comparison(len(LEVELS) + 1, pairs=2, ends=False)
     return store
 
 
@@ -92,31 +77,25 @@ def filled(filled_store: Store, browse: Browse) -> httpx.Client:
 
 
 @pytest.fixture(scope="session")
-def empty(new_store: Callable[[str], Store], browse: Browse) -> httpx.Client:
-    return browse(new_store("empty"))
+def empty(new_store: Callable[[], Store], browse: Browse) -> httpx.Client:
+    return browse(new_store())
 
 
 @pytest.fixture(scope="session")
-def one_point(new_store: Callable[[str], Store], browse: Browse) -> httpx.Client:
-    store = new_store("one")
+def one_point(new_store: Callable[[], Store], browse: Browse) -> httpx.Client:
+    store = new_store()
     History(store).night(0, kernels=False)
     return browse(store)
 
 
 @pytest.fixture(scope="session")
-def hostile(new_store: Callable[[str], Store], browse: Browse) -> httpx.Client:
+def hostile(new_store: Callable[[], Store], browse: Browse) -> httpx.Client:
     """Two good nights of a subject with a hostile name, and a bad one."""
-    store = new_store("hostile")
+    store = new_store()
     history = History(store, hostile=True)
     history.nights([1.0, 1.0])
     history.bad_night(2)
     return browse(store)
-
-
-@pytest.fixture
-def store(new_store: Callable[[str], Store], request: pytest.FixtureRequest) -> Store:
-    """An empty database for one test."""
-    return new_store(f"test {abs(hash(request.node.nodeid)) % 10**8}")
 
 
 @pytest.fixture

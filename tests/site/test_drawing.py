@@ -1,13 +1,14 @@
-import xml.etree.ElementTree as ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
+
 from perfd.site.drawing import HEIGHT, sparkline, strip
 
 HOSTILE = "</title><script>alert(1)</script>"
 
 
 def heights(svg: str) -> list[float]:
-    path = ElementTree.fromstring(svg).find("path")  # noqa: S314  # our own SVG
+    path = ET.fromstring(svg).find("path")  # noqa: S314  # our own SVG
     assert path is not None
     return [float(spot.split(" ")[1]) for spot in path.attrib["d"].removeprefix("M").split("L")]
 
@@ -29,7 +30,7 @@ def test_noise_within_four_per_cent_is_drawn_calm() -> None:
 def test_a_hostile_title_stays_text() -> None:
     for svg in (sparkline([1.0, 2.0], HOSTILE), strip([1.0, 2.0], HOSTILE)):
         assert "<script" not in svg
-        assert HOSTILE == ElementTree.fromstring(svg).findtext("title")  # noqa: S314  # our own SVG
+        assert HOSTILE == ET.fromstring(svg).findtext("title")  # noqa: S314  # our own SVG
 
 
 def test_nothing_is_drawn_of_nothing() -> None:
@@ -38,7 +39,7 @@ def test_nothing_is_drawn_of_nothing() -> None:
 
 @pytest.mark.parametrize("values", [[1.0], [2.0] * 5, [0.0, 1.0, 1000.0]])
 def test_a_strip_has_a_bar_for_its_samples_and_a_rule_at_the_median(values: list[float]) -> None:
-    drawn = ElementTree.fromstring(strip(values, "t"))  # noqa: S314  # our own SVG
+    drawn = ET.fromstring(strip(values, "t"))  # noqa: S314  # our own SVG
 
     assert drawn.findall("rect")
     assert 1 == len(drawn.findall("line"))

@@ -1,5 +1,7 @@
 import pytest
+
 from perfd.site import numbers
+from perfd.site.numbers import MINUS, NOTHING
 
 
 @pytest.mark.parametrize(
@@ -34,13 +36,13 @@ def test_one_scale_serves_a_whole_series() -> None:
 def test_what_is_no_number_is_a_dash() -> None:
     scale = numbers.scale_of("s", [])
 
-    assert ["–", "–", "–"] == [scale.text(value) for value in (None, float("nan"), float("inf"))]
+    assert [NOTHING] * 3 == [scale.text(value) for value in (None, float("nan"), float("inf"))]
     assert "" == scale.interval(None)
-    assert "–" == numbers.percent(None)
+    assert NOTHING == numbers.percent(None)
 
 
 @pytest.mark.parametrize(
-    ("effect", "text", "arrow"), [(0.051, "+5.1 %", "▲"), (-0.004, "−0.40 %", "▼"), (1.5, "+150 %", "▲"), (0.0, "+0.00 %", "")]
+    ("effect", "text", "arrow"), [(0.051, "+5.1 %", "▲"), (-0.004, f"{MINUS}0.40 %", "▼"), (1.5, "+150 %", "▲"), (0.0, "0 %", "")]
 )
 def test_an_effect_has_its_sign_and_its_arrow(effect: float, text: str, arrow: str) -> None:
     assert (text, arrow) == (numbers.percent(effect), numbers.arrow(effect))
@@ -49,10 +51,12 @@ def test_an_effect_has_its_sign_and_its_arrow(effect: float, text: str, arrow: s
 def test_nothing_is_divided_by_zero() -> None:
     assert numbers.effect_between(0.0, 3.0) is None
     assert numbers.effect_between(None, 3.0) is None
+    assert 0.0 == numbers.effect_between(0.0, 0.0)
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"), [(None, "–"), (12.34, "12.3 s"), (62, "1 min 02 s"), (3 * 3600 + 240, "3 h 04 min"), (200_000, "2 d 7 h")]
+    ("seconds", "text"),
+    [(None, NOTHING), (12.34, "12.3 s"), (62, "1 min 02 s"), (3 * 3600 + 240, "3 h 04 min"), (200_000, "2 d 7 h")],
 )
 def test_a_duration_has_two_units_at_most(seconds: float | None, text: str) -> None:
     assert text == numbers.duration(seconds)

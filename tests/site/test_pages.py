@@ -6,9 +6,10 @@ from html import unescape
 
 import httpx
 import pytest
+from site_history import CHAT, HOSTILE, History
+
 from perfd.site.headers import HEADERS
 from perfd.store import Store
-from site_history import CHAT, HOSTILE, History
 
 Browse = Callable[[str], str]
 PAGES = ["/", "/regressions", "/compare", "/kernels", "/launches", "/status", "/api"]
@@ -52,7 +53,9 @@ def test_an_empty_home_says_what_to_do(empty: httpx.Client) -> None:
 def test_home_says_last_night_in_one_sentence(filled: httpx.Client) -> None:
     page = words(filled.get("/").text)
 
-    assert re.search(r"Last night measured everything that was due: .*1 worse|Last night measured everything that was due: .*worse", page)
+    assert re.search(
+        r"Last night measured everything that was due: .*1 worse|Last night measured everything that was due: .*worse", page
+    )
     assert "Regressions open" in page
     assert "Next night" in page
 
@@ -91,7 +94,7 @@ def test_a_series_shows_its_change_at_the_build_that_made_it(filled: httpx.Clien
     page = filled.get(series_address(filled, "itl_s")).text
     read = words(page)
 
-    assert "became +" in read
+    assert "+8.0 % (worse)" in read or "+7.9 % (worse)" in read or "+8.1 % (worse)" in read
     assert "(worse)" in read
     assert "First Build at the new level" in read
     assert links(page, r"/builds/[0-9a-f]{64}")
@@ -141,14 +144,13 @@ def test_a_regression_shows_its_members_and_its_life(filled: httpx.Client) -> No
     address = links(filled.get("/regressions").text, r"/regressions/\d+")[0]
     page = words(filled.get(address).text)
 
-    assert "rule:judge" in page
-    assert "opened" in page
+    assert re.search(r"judge opened (suspect|detected)", page)
     assert "itl_s, chat-short" in page
+    assert "worse +8" in page or "worse +7.9" in page
 
 
 def test_a_comparison_shows_its_verdict_and_its_blocks_in_order(filled: httpx.Client) -> None:
-    listed = filled.get("/compare").text
-    page = filled.get(links(listed, r"/compare/[^\"]+")[0]).text
+    page = filled.get(links(filled.get("/compare").text, r"/compare/[^\"]+")[-1]).text
     arms = re.findall(r"<td>(base|head)</td>", page)
 
     assert ["base", "head", "head", "base"] == arms[:4]
@@ -172,7 +174,7 @@ def test_a_bad_night_shows_what_is_missing_and_why(hostile: httpx.Client) -> Non
     home, status = words(hostile.get("/").text), words(hostile.get("/status").text)
 
     assert "missing" in home
-    assert "nothing had claimed it when the night was closed" in status
+    assert "nobody measured it within twelve hours" in status
     assert "✗ failed" in status
     assert "died:" in status
 
@@ -218,7 +220,7 @@ def test_every_page_reached_by_links_answers(filled: httpx.Client) -> None:
         ("/?offset=-1", 400),
         ("/?offset=1e9", 400),
         ("/?metric=%00", 400),
-        ("/?metric=" + "a" * 100_000, 400),
+        ("/?metric=" + "a" * 50_000, 400),
         ("/?verdict=<script>", 400),
         ("/?verdict=worse&class=nonsense&x[]=1&limit=5", 200),
         ("/?metric=%ff%fe", 200),
@@ -317,7 +319,9 @@ def test_openapi_documents_every_api_route(filled: httpx.Client) -> None:
     paths = filled.get("/api/openapi.json").json()["paths"]
     page = words(filled.get("/api").text)
 
-    assert {"/api/v1/series", "/api/v1/series/{series_id}", "/api/v1/runs/{key}", "/api/v1/regressions", "/api/v1/status"} == set(paths)
+    assert {"/api/v1/series", "/api/v1/series/{series_id}", "/api/v1/runs/{key}", "/api/v1/regressions", "/api/v1/status"} == set(
+        paths
+    )
     assert all(path in page for path in paths)
 
 
@@ -359,8 +363,8 @@ def walk(client: httpx.Client) -> dict[str, str]:
         for address in new:
             answer = client.get(address)
             assert 200 == answer.status_code, address
-            seen[address] = answer.text
-            if "text/html" in answer.headers["content-type"]:
+            if "text/html" in answer.headers["content-type"]:  # in JSON, markup is harmless text
+                seen[address] = answer.text
                 found += links(answer.text, r"/(?!static)[^\"]*")
         new = [address for address in dict.fromkeys(found) if address.split("#")[0] not in seen][:60]
     return seen

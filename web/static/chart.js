@@ -126,6 +126,7 @@
       if (chart) chart.destroy();
       const size = [plot.clientWidth, plot.clientWidth < 500 ? 240 : 300];
       chart = new uPlot(options(series, ...size, { draw: [marks(series)], setCursor: [(self) => point(self.cursor.idx)] }), scaled, plot);
+      if (chosen !== null && chosen !== undefined) point(chosen);
       let pressed = 0;
       chart.over.addEventListener("mousedown", (event) => (pressed = event.clientX));
       chart.over.addEventListener("click", (event) => Math.abs(event.clientX - pressed) < 4 && open());

@@ -1,0 +1,199 @@
+"""The pages in a real browser: nothing in its console, charts that draw, a hover that names the Build, dark and narrow."""
+
+import importlib.util
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+CHROMIUM = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--disable-quic",
+]
+SHOTS = Path(__file__).parents[2] / "test-output"
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here; `apt-get install chromium` lets these tests run"),
+    pytest.mark.skipif(
+        importlib.util.find_spec("playwright") is None, reason="no playwright here; `pip install playwright` lets these tests run"
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator["Browser"]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def page(browser: "Browser", filled: httpx.Client) -> Iterator["Page"]:
+    """A page on the filled site; whatever its console complains of fails the test."""
+    context = browser.new_context(
+        base_url=str(filled.base_url), viewport={"width": 1280, "height": 900}, timezone_id="Asia/Tokyo"
+    )
+    opened = context.new_page()
+    complaints: list[str] = []
+    opened.on("console", lambda message: complaints.append(message.text) if message.type in {"error", "warning"} else None)
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    yield opened
+    context.close()
+    assert [] == complaints
+
+
+def shot(page: "Page", name: str) -> None:
+    SHOTS.mkdir(exist_ok=True)
+    page.screenshot(path=SHOTS / f"site-{name}.png", full_page=True)
+
+
+def open_series(page: "Page", filled: httpx.Client, metric: str = "itl_s") -> None:
+    found = filled.get(f"/api/v1/series?metric={metric}").json()["series"][0]["id"]
+    page.goto(f"/series/{found}")
+    page.wait_for_selector('figure.chart[data-drawn="yes"] canvas')
+
+
+def painted(page: "Page") -> int:
+    """How many pixels of the chart are not blank."""
+    return int(
+        page.evaluate(
+            """async () => {
+                await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+                const canvas = document.querySelector("figure.chart canvas");
+                const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+                let count = 0;
+                for (let at = 3; at < data.length; at += 4) count += data[at] > 0;
+                return count;
+            }"""
+        )
+    )
+
+
+@pytest.mark.parametrize("name", ["", "status", "regressions", "compare", "kernels", "launches", "api"])
+def test_a_page_has_nothing_to_complain_of(page: "Page", name: str) -> None:
+    page.goto(f"/{name}")
+    shot(page, name or "home")
+
+    assert page.locator("h1").inner_text()
+
+
+def test_a_chart_draws_and_a_hover_names_the_build(page: "Page", filled: httpx.Client) -> None:
+    open_series(page, filled)
+    box = page.locator("figure.chart .u-over").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] * 0.7, box["y"] + box["height"] / 2)
+    tip = page.locator("figure.chart .tip").inner_text()
+    shot(page, "series")
+
+    assert painted(page) > 2000
+    assert "Build " in tip
+    assert "24 Samples" in tip or "200 Samples" in tip
+
+
+def test_a_click_on_a_point_opens_its_run(page: "Page", filled: httpx.Client) -> None:
+    open_series(page, filled)
+    box = page.locator("figure.chart .u-over").bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.wait_for_url("**/runs/*")
+    shot(page, "run")
+
+    assert "done" in page.locator("h1").inner_text()
+
+
+def test_the_keyboard_reads_points_and_opens_a_run(page: "Page", filled: httpx.Client) -> None:
+    open_series(page, filled)
+    page.locator("figure.chart").focus()
+    page.keyboard.press("End")
+    last = page.locator(".readout").inner_text()
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_function("(before) => document.querySelector('.readout').textContent !== before", arg=last)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/runs/*")
+
+    assert "Build " in last
+
+
+def test_the_mark_of_a_change_is_in_the_chart(page: "Page", filled: httpx.Client) -> None:
+    open_series(page, filled)
+    with_mark = painted(page)
+    open_series(page, filled, "peak_memory_bytes")
+
+    assert with_mark != painted(page)
+
+
+def test_times_are_in_the_readers_zone_with_utc_on_hover(page: "Page") -> None:
+    page.goto("/status")
+    time = page.locator("main time").first
+
+    assert "2026-03-16 11:00" == time.inner_text()
+    assert "2026-03-16 02:00 UTC" == time.get_attribute("title")
+    assert "Asia/Tokyo" in page.locator("[data-zone]").inner_text()
+
+
+@pytest.mark.parametrize("width", [1280, 375])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_is_wider_than_the_screen(page: "Page", filled: httpx.Client, width: int, scheme: str) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    addresses = {"home": "/", "status": "/status", "kernels": "/kernels", "compare": "/compare"}
+    for name, address in addresses.items():
+        page.goto(address)
+        shot(page, f"{name}-{scheme}-{width}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, address
+    open_series(page, filled)
+    shot(page, f"series-{scheme}-{width}")
+
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_hostile_name_runs_nothing(browser: "Browser", hostile: httpx.Client) -> None:
+    context = browser.new_context(base_url=str(hostile.base_url), viewport={"width": 375, "height": 800})
+    opened = context.new_page()
+    opened.on("dialog", lambda dialog: pytest.fail(f"a script of a name ran: {dialog.message}"))
+    complaints: list[str] = []
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    for address in ("/", "/status"):
+        opened.goto(address)
+        shot(opened, f"hostile-{'home' if address == '/' else 'status'}-375")
+        assert opened.evaluate("document.documentElement.scrollWidth") <= 375
+    open_series(opened, hostile)
+    opened.locator("figure.chart").focus()
+    opened.keyboard.press("End")
+
+    assert "<script>" in opened.locator(".tip").inner_text() or "<script>" in opened.locator("main").inner_text()
+    assert [] == complaints
+    context.close()
+
+
+def test_the_table_is_enough_without_javascript(browser: "Browser", filled: httpx.Client) -> None:
+    found = filled.get("/api/v1/series?metric=itl_s").json()["series"][0]["id"]
+    context = browser.new_context(base_url=str(filled.base_url), java_script_enabled=False)
+    opened = context.new_page()
+    opened.goto(f"/series/{found}")
+
+    assert opened.locator("table tbody tr").count() > 20
+    assert "The chart needs JavaScript" in opened.locator("figure").inner_text()
+    context.close()
+
+
+def test_a_printed_page_has_no_navigation(page: "Page") -> None:
+    page.goto("/")
+    page.emulate_media(media="print")
+
+    assert not page.locator("header.top a", has_text="Kernels").is_visible()
+    assert page.locator("table").first.is_visible()
