@@ -7,7 +7,8 @@ stays open while something is measured.
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Connection, Engine, Function, func, select
+from sqlalchemy.exc import OperationalError
 
 
 @contextmanager
@@ -19,5 +20,12 @@ def session_lock(engine: Engine, name: str) -> Iterator[bool]:
         try:
             yield got
         finally:
-            if got and not connection.closed and not connection.invalidated:
-                connection.execute(select(func.pg_advisory_unlock(key)))
+            if got and not connection.invalidated:
+                _let_go(connection, key)
+
+
+def _let_go(connection: Connection, key: Function[int]) -> None:
+    try:
+        connection.execute(select(func.pg_advisory_unlock(key)))
+    except OperationalError:
+        connection.invalidate()  # the server went away meanwhile, and our lock with it

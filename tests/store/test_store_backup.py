@@ -58,7 +58,7 @@ def test_a_file_that_is_no_backup_changes_nothing(database_url: str, tmp_path: P
     file = tmp_path / "notes.txt"
     file.write_text("not a dump")
 
-    with pytest.raises(PerfdError, match="pg_restore failed: .*not appear to be a valid archive"):
+    with pytest.raises(PerfdError, match=r"pg_restore failed: .*not appear to be a valid archive"):
         backup.restore(database_url, file)
     with pytest.raises(PerfdError, match="no such file"):
         backup.restore(database_url, tmp_path / "missing")

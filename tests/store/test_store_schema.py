@@ -50,10 +50,8 @@ def test_the_readme_explains_every_table_and_draws_every_reference() -> None:
     for table in tables.METADATA.tables.values():
         assert f"| `{table.name}` |" in readme
         for key in table.foreign_keys:
-            drawn = (
-                rf"{key.column.table.name} \|\|?o?--[o|]+\{{? ?{table.name} :|{table.name} }}o--[o|]+ {key.column.table.name} :"
-            )
-            assert re.search(drawn, readme), f"{table.name} → {key.column.table.name}"
+            one, many = key.column.table.name, table.name
+            assert re.search(rf"^ +{one} [|o]+--o{{ {many} :", readme, re.MULTILINE), f"{many} points to {one}"
 
 
 def test_a_database_without_tables_is_told_to_upgrade(empty_url: str) -> None:
@@ -76,7 +74,7 @@ def test_a_half_migrated_database_is_named_and_left_alone(database_url: str) -> 
     execute(database_url, "DROP TABLE device_state", "DROP TABLE outbox")
 
     for act in (migrate.check, migrate.upgrade):
-        with pytest.raises(PerfdError, match="half-migrated: the tables device_state, outbox .* restore a backup"):
+        with pytest.raises(PerfdError, match=r"half-migrated: the tables device_state, outbox .* restore a backup"):
             act(database_url)
 
 
@@ -121,8 +119,6 @@ def test_urls_are_read_as_people_write_them() -> None:
         "UPDATE build SET state = 'built'",
         "UPDATE build SET artifact_path = '/somewhere'",
         "UPDATE occasion SET state = 'reported'",
-        "INSERT INTO run (key, occasion_id, build_id, workload_id, device_class, queued_at) "
-        "SELECT key, occasion_id, build_id, workload_id, device_class, queued_at FROM run",
     ],
 )
 def test_the_database_refuses_what_cannot_be(world: World, lie: str) -> None:

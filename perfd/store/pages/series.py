@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, func, select, true
-from sqlalchemy.dialects.postgresql import aggregate_order_by
+from sqlalchemy.dialects.postgresql import aggregate_order_by, distinct_on
 from sqlalchemy.sql.selectable import LateralFromClause
 
 from perfd.domain.verdict import Verdict
@@ -143,7 +143,7 @@ def _last_verdicts(connection: Connection, ids: list[int]) -> dict[int, Verdict]
         select(tables.verdict)
         .join(tables.occasion)
         .where(V.series_id.in_(ids))
-        .distinct(V.series_id)
+        .ext(distinct_on(V.series_id))
         .order_by(V.series_id, Occ.nominal_at.desc(), Occ.id.desc())
     )
     return {row.series_id: reading.as_verdict(row) for row in connection.execute(asked)}
