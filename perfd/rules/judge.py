@@ -1,21 +1,31 @@
-"""The judge: the Points of one Series become a Verdict on the last one and every Change in the window.
+"""The judge: the Points of one Series become a Verdict on its newest ones and every Change in the window.
 
-This is the simple rule of the first night: median and MAD of the current segment against the last Points. `detected` needs
-four Points in a row beyond the bar, `suspect` one, so that a spike of one to three nights is never reported as a step.
+The detector is perfd/stats/replay.py: each night is seen with only the past. This file puts its words to the numbers: what is
+comparable, what a Build can be blamed for, and when "same" may be said. docs/detection.md has the method and its measured rates.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from perfd.domain.metric import Better, Metric, Reduction
+from perfd.domain.metric import Better, Metric, MetricKind, Reduction
 from perfd.domain.run import Point
 from perfd.domain.verdict import Change, ChangeKind, ChangeStatus, Judgement, Outcome, Verdict
+from perfd.rules.changes import changes_of, standing_step
+from perfd.stats.power import bar_of, smallest_effects
 from perfd.stats.reduce import Reduced, reduce_to_mean, reduce_to_median
+from perfd.stats.replay import Replay, replay
+from perfd.stats.shape import effect_of, relative_interval, robust_level, spread_of_difference
 
-DETECTOR = "median-mad/1"
+Floats = NDArray[np.float64]
+
+DETECTOR = "evidence/1"
+_WEIGHT = (ChangeKind.STEP, ChangeKind.DRIFT, ChangeKind.VARIANCE, ChangeKind.MODE, ChangeKind.TRANSIENT)
+_FINEST = 1e-5
+"""A Metric whose every change is relevant is called the same within this."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +35,30 @@ class Policy:
     reference: int = 5
     """Points that a level needs before anything is judged against it."""
     lasting: int = 4
-    """Points that a new level must have held before it is `detected`; fewer may be a spike."""
+    """Newest Points that are judged together, and that a step must have held to be `detected`."""
+    dismissed: frozenset[str] = frozenset()
+    """Builds whose Change a person has called noise: it is remembered, and never told again."""
+
+
+@dataclass(frozen=True)
+class _Level:
+    """The newest Points against the current level before them."""
+
+    before: float
+    after: float
+    interval: tuple[float, float]
+    old: int
+    new: int
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """All that is known of the comparable Points."""
+
+    points: Sequence[Point]
+    values: Floats
+    found: Replay
+    changes: Sequence[Change]
 
 
 def reduce_samples(values: Sequence[float], metric: Metric) -> Reduced:
@@ -35,93 +68,139 @@ def reduce_samples(values: Sequence[float], metric: Metric) -> Reduced:
 
 
 def judge_series(points: Sequence[Point], metric: Metric, policy: Policy | None = None) -> Judgement:
-    """The Verdict on the last Point and every Change in the window; Points in order, oldest first.
+    """The Verdict on the newest Points and every Change in the window; Points in order, oldest first.
 
     Points on other hardware or another clock policy than the last one are left out; when that leaves too few to judge, the
     Verdict is `not comparable` and says why.
     """
     policy = policy or Policy()
-    if not points:
-        return Judgement(Verdict(Outcome.UNSURE, f"0 Points, {policy.reference + 1} are needed", DETECTOR, 0))
     alike = [place for place, point in enumerate(points) if point.hardware_hash == points[-1].hardware_hash]
+    few = _too_few(len(points), len(alike), policy)
+    if few is not None:
+        return Judgement(few)
+    kept = [points[place] for place in alike]
+    values = np.array([point.value for point in kept])
+    found = replay(values[None, :], np.array([len(values)]))
+    changes = [change for change in changes_of(found, values) if kept[change.index].build not in policy.dismissed]
+    changes = _one_a_build([_blamed(change, kept) for change in changes], kept)
+    verdict = _verdict(_Seen(kept, values, found, changes), metric, policy)
+    return Judgement(verdict, tuple(_moved(change, alike) for change in changes))
+
+
+def _too_few(all_points: int, alike: int, policy: Policy) -> Verdict | None:
     needed = policy.reference + 1
-    if len(alike) < needed <= len(points):
-        reason = f"{len(points) - len(alike)} earlier Points were measured on other hardware or another clock policy"
-        return Judgement(Verdict(Outcome.NOT_COMPARABLE, reason, DETECTOR, len(alike)))
-    if len(alike) < needed:
-        return Judgement(Verdict(Outcome.UNSURE, f"{len(alike)} Points, {needed} are needed", DETECTOR, len(alike)))
-    values = [points[place].value for place in alike]
-    changes, start = _scan(values, metric, policy)
-    verdict = _verdict(values, start, changes, metric, policy)
-    placed = tuple(_moved(change, alike) for change in changes)
-    return Judgement(verdict, placed)
+    if alike >= needed:
+        return None
+    if all_points >= needed:
+        reason = (
+            f"{all_points - alike} earlier Points were measured on other hardware or another clock policy; "
+            f"{alike} of {needed} comparable ones are there"
+        )
+        return Verdict(Outcome.NOT_COMPARABLE, reason, DETECTOR, alike)
+    return Verdict(Outcome.UNSURE, f"{alike} {_points(alike)}, {needed} are needed", DETECTOR, alike)
+
+
+def _points(n: int) -> str:
+    return "Point" if n == 1 else "Points"
 
 
 def _moved(change: Change, alike: list[int]) -> Change:
+    """The Change with its places counted among all Points."""
     flagged = None if change.flagged_at is None else alike[change.flagged_at]
-    return Change(alike[change.index], change.kind, change.status, change.before, change.after, change.effect,
-                  change.interval, change.q, flagged)  # fmt: skip
+    return replace(change, index=alike[change.index], flagged_at=flagged)
 
 
-def _scan(values: list[float], metric: Metric, policy: Policy) -> tuple[list[Change], int]:
-    """Every Change, seen night by night, and where the current segment begins."""
-    changes: list[Change] = []
-    start, run = 0, 0
-    for now in range(policy.reference, len(values)):
-        reference = values[start : now - run]
-        if len(reference) < policy.reference:
-            continue
-        sign = _side(values[now], reference, metric)
-        same_side = run > 0 and sign == _side(values[now - 1], reference, metric)
-        run = run + 1 if sign and (same_side or run == 0) else (1 if sign else 0)
-        if run == policy.lasting:
-            changes.append(_change(reference, values[now - run + 1 : now + 1], now - run + 1, now))
-            start, run = now - run + 1, 0
-    if run:
-        first = len(values) - run
-        changes.append(_change(values[start:first], values[first:], first, None))
-    return changes, start
+def _blamed(change: Change, points: Sequence[Point]) -> Change:
+    """A step between two nights of one Build, in one epoch, is the machine's: nothing that it was made of had changed."""
+    if change.kind is not ChangeKind.STEP or change.index == 0:
+        return change
+    old, new = points[change.index - 1], points[change.index]
+    same = old.build == new.build and old.epoch == new.epoch
+    return replace(change, kind=ChangeKind.MODE) if same else change
 
 
-def _bar(reference: Sequence[float], metric: Metric) -> float:
-    """The absolute distance from the reference's median beyond which a Point is outside the noise and relevant."""
-    middle = float(np.median(reference))
-    spread = 1.4826 * float(np.median(np.abs(np.asarray(reference) - middle)))
-    small = math.sqrt(1 + 8 / len(reference))
-    return max(3.5 * small * spread, 0.5 * metric.relevant * abs(middle))
+def _one_a_build(changes: Sequence[Change], points: Sequence[Point]) -> list[Change]:
+    """At most one Change for each Build, the one that says most; a person is told of a Build once."""
+    kept: dict[str, Change] = {}
+    for change in sorted(changes, key=lambda change: (_WEIGHT.index(change.kind), change.status is ChangeStatus.SUSPECT)):
+        kept.setdefault(points[change.index].build, change)
+    return sorted(kept.values(), key=lambda change: change.index)
 
 
-def _side(value: float, reference: Sequence[float], metric: Metric) -> int:
-    distance = value - float(np.median(reference))
-    return 0 if abs(distance) <= _bar(reference, metric) else int(math.copysign(1, distance))
+def _verdict(seen: _Seen, metric: Metric, policy: Policy) -> Verdict:
+    last = len(seen.values) - 1
+    base = _measured(seen.found, last)
+    tonight = [change for change in seen.changes if change.flagged_at == last and change.kind is not ChangeKind.TRANSIENT]
+    if tonight:
+        return _of_change(base, tonight[-1], seen.points, metric)
+    suspect = next((change for change in seen.changes if change.status is ChangeStatus.SUSPECT), None)
+    if suspect is not None:
+        nights = last + 1 - suspect.index
+        reason = f"{_shown(suspect.effect)}, seen for {nights} of the {policy.lasting} nights that tell a step from a spike"
+        return replace(base, reason=reason, effect=suspect.effect)
+    return _of_level(base, seen.values, seen.found, metric, policy)
 
 
-def _effect(before: float, after: float) -> float:
-    return after / before - 1 if before else after - before
+def _measured(found: Replay, last: int) -> Verdict:
+    """What every Verdict carries: noise, the bar, and the smallest effects that would have been found."""
+    track = found.tracks[0]
+    scale, phi, level = (float(array[0, last]) for array in (found.scale, found.phi, found.level))
+    unit = abs(level) if level else 1.0
+    old = last + 1 - track.start
+    noise = scale / unit
+    verdict = Verdict(Outcome.UNSURE, "", DETECTOR, last + 1, noise=noise)
+    if not math.isfinite(noise) or old < 1:
+        return verdict
+    return replace(verdict, bar=bar_of(noise, phi, old), mde=smallest_effects(noise, phi, old))
 
 
-def _change(before: Sequence[float], after: Sequence[float], index: int, flagged: int | None) -> Change:
-    was, now = float(np.median(before)), float(np.median(after))
-    status = ChangeStatus.SUSPECT if flagged is None else ChangeStatus.DETECTED
-    return Change(index, ChangeKind.STEP, status, was, now, _effect(was, now), None, None, flagged)
+def _of_change(base: Verdict, change: Change, points: Sequence[Point], metric: Metric) -> Verdict:
+    where = points[change.index].revision[:12]
+    told = replace(base, effect=change.effect, interval=change.interval, q=change.q)
+    if change.kind is ChangeKind.VARIANCE:
+        return replace(told, effect=None, interval=None, reason=f"the noise changed by {_shown(change.effect)} from {where} on")
+    if change.kind is ChangeKind.MODE:
+        return replace(told, reason=f"{_shown(change.effect)}: the machine switched to a state that no Build explains")
+    worse = (change.effect > 0) == (metric.better is Better.LOWER)
+    word = "has drifted by" if change.kind is ChangeKind.DRIFT else "changed by"
+    reason = f"{metric.name} {word} {_shown(change.effect)} since {where}{_epoch(change, points)}"
+    return replace(told, outcome=Outcome.WORSE if worse else Outcome.BETTER, reason=reason)
 
 
-def _verdict(values: list[float], start: int, changes: list[Change], metric: Metric, policy: Policy) -> Verdict:
-    latest = changes[-1] if changes else None
-    n = len(values)
-    if latest is not None and latest.flagged_at == n - 1:
-        worse = (latest.effect > 0) == (metric.better is Better.LOWER)
-        outcome = Outcome.WORSE if worse else Outcome.BETTER
-        return Verdict(outcome, f"{latest.effect:+.2%} since Point {latest.index}", DETECTOR, n, latest.effect)
-    if latest is not None and latest.flagged_at is None:
-        reason = f"{latest.effect:+.2%}, and {n - latest.index} of {policy.lasting} Points seen: it may be a spike"
-        return Verdict(Outcome.UNSURE, reason, DETECTOR, n, latest.effect)
-    reference = values[start : n - 1]
-    if len(reference) < policy.reference:
-        reason = f"{len(reference)} Points at the new level, {policy.reference} are needed"
-        return Verdict(Outcome.UNSURE, reason, DETECTOR, n)
-    middle = float(np.median(reference))
-    bar = _bar(reference, metric) / abs(middle) if middle else _bar(reference, metric)
-    outcome = Outcome.SAME if bar <= max(metric.relevant, 1e-12) else Outcome.UNSURE
-    reason = "within the noise" if outcome is Outcome.SAME else f"the noise hides effects below {bar:.2%}"
-    return Verdict(outcome, reason, DETECTOR, n, _effect(middle, values[-1]), bar=bar)
+def _epoch(change: Change, points: Sequence[Point]) -> str:
+    """Names a changed driver, library or dependency as a suspect beside the commit."""
+    new = change.index > 0 and points[change.index - 1].epoch != points[change.index].epoch
+    return "; driver, libraries or dependencies changed on the same night" if new else ""
+
+
+def _shown(effect: float) -> str:
+    return f"{effect:+.2%}"
+
+
+def _of_level(base: Verdict, values: Floats, found: Replay, metric: Metric, policy: Policy) -> Verdict:
+    level = _level(values, found, policy)
+    if level is None:
+        n = len(values) - found.tracks[0].start
+        reason = f"{n} {_points(n)} at the new level, {policy.reference + 1} are needed"
+        return replace(base, reason=reason)
+    effect = effect_of(level.before, level.after)
+    told = replace(base, effect=effect, interval=level.interval)
+    low, high = level.interval if metric.kind is not MetricKind.STATIC or effect else (0.0, 0.0)
+    relevant = max(metric.relevant, _FINEST)
+    pair = f"the last {level.new} {_points(level.new)} lie {_shown(effect)} from the {level.old} before, 95 % within "
+    pair += f"{_shown(low)} to {_shown(high)}"
+    if -relevant <= low and high <= relevant:
+        return replace(told, outcome=Outcome.SAME, reason=pair)
+    return replace(told, reason=f"{pair}: an effect of {relevant:.2%} cannot be excluded yet")
+
+
+def _level(values: Floats, found: Replay, policy: Policy) -> _Level | None:
+    start, n = standing_step(found), len(values)
+    new = min(policy.lasting, n - start - policy.reference)
+    if new < 1:
+        return None
+    scale, phi = float(found.scale[0, n - 1]), float(found.phi[0, n - 1])
+    old_values, new_values = values[start : n - new], values[n - new :]
+    before, after = robust_level(old_values, scale), robust_level(new_values, scale)
+    spread = spread_of_difference(scale, phi, len(old_values), new)
+    return _Level(before, after, relative_interval(before, after, spread), len(old_values), new)

@@ -1,0 +1,80 @@
+"""Events of the detector become Changes; suspect nights that came to nothing are transients, the newest are suspects."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perfd.domain.verdict import Change, ChangeKind, ChangeStatus
+from perfd.stats.replay import Event, Replay
+from perfd.stats.shape import effect_of, relative_interval, spread_of_difference
+
+Floats = NDArray[np.float64]
+
+_SPIKE = 3
+"""Nights that a spike lasts at most."""
+
+
+def changes_of(found: Replay, values: Floats, row: int = 0) -> list[Change]:
+    """Every Change of one Series of a Replay, by index; `values` are the Series' own."""
+    events = found.tracks[row].events
+    changes = [_change(event) for event in events]
+    taken = {event.index for event in events if event.kind != "variance"}
+    changes += _spikes(found, values, row, taken)
+    return sorted(changes, key=lambda change: change.index)
+
+
+def standing_step(found: Replay, row: int = 0) -> int:
+    """Where the current level begins."""
+    return found.tracks[row].start
+
+
+def _change(event: Event) -> Change:
+    return Change(
+        event.index,
+        ChangeKind(event.kind),
+        ChangeStatus.DETECTED,
+        event.before,
+        event.after,
+        effect_of(event.before, event.after),
+        event.interval,
+        min(1.0, math.exp(-event.evidence)),
+        event.flagged_at,
+    )
+
+
+def _spikes(found: Replay, values: Floats, row: int, taken: set[int]) -> list[Change]:
+    """Suspect nights that came to nothing are transients; those that still stand at the end are suspects."""
+    n = len(values)
+    changes: list[Change] = []
+    free = 0
+    for night in np.flatnonzero(found.suspect[row, :n]):
+        if night < free or any(abs(int(night) - index) <= _SPIKE for index in taken):
+            continue
+        begin, end = _run(found, values, row, int(night))
+        free = end
+        if end - begin <= _SPIKE:
+            changes.append(_seen(found, values, row, (begin, end)))
+    return changes
+
+
+def _run(found: Replay, values: Floats, row: int, night: int) -> tuple[int, int]:
+    """The nights around a suspect one that lie nearer to it than to the level, as [begin, end)."""
+    level = float(found.level[row, night])
+    half = (values[night] - level) / 2
+    begin, end = night, night + 1
+    while begin > 0 and night - begin < _SPIKE and (values[begin - 1] - level) / half >= 1:
+        begin -= 1
+    while end < len(values) and end - begin <= _SPIKE and (values[end] - level) / half >= 1:
+        end += 1
+    return begin, end
+
+
+def _seen(found: Replay, values: Floats, row: int, span: tuple[int, int]) -> Change:
+    begin, end = span
+    over = end < len(values)
+    scale, phi = float(found.scale[row, end - 1]), float(found.phi[row, end - 1])
+    before, after = float(found.level[row, begin]), float(np.median(values[begin:end]))
+    interval = relative_interval(before, after, spread_of_difference(scale, phi, max(begin, 1), end - begin))
+    kind, status = (ChangeKind.TRANSIENT, ChangeStatus.DETECTED) if over else (ChangeKind.STEP, ChangeStatus.SUSPECT)
+    return Change(begin, kind, status, before, after, effect_of(before, after), interval, None, end if over else None)

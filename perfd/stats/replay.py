@@ -1,0 +1,305 @@
+"""Many Series, night by night, seeing only the past: every night is examined once, O(window) each.
+
+The state of a Series is where its current segment began, the residuals of its closed segments and its tickets; nights between
+two changes are examined together, so that both 10,000 Series of one night and one Series of 10,000 nights are few numpy calls.
+Cost: docs/detection.md. Memory: three arrays of the input's shape.
+"""
+
+import math
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perfd.stats.evidence import LASTING, Evidence, examine
+from perfd.stats.shape import (
+    Noise,
+    place_of_step,
+    relative_interval,
+    robust_level,
+    spread_of_difference,
+    step_over_drift,
+)
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+WINDOW = 150
+BAR = 6.8
+"""Log-likelihood ratio of a detected step: measured, docs/detection.md."""
+SPREAD_BAR = 14.0
+_ROWS = 4096
+_MOST_NIGHTS = 256
+_DRIFT_MARGIN = 3.0
+_CALM, _RESTLESS = 4.0, 4.5
+_TAIL_COST, _TAIL_MOST = 30.0, 0.03
+_MEMORY_COST = 5.0
+_SETTLES = 20
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something found in one Series; indices count its values."""
+
+    kind: str
+    """step, drift, variance, mode or transient."""
+    index: int
+    """The first value at the new level."""
+    flagged_at: int
+    """The night on which it was found."""
+    before: float
+    after: float
+    interval: tuple[float, float]
+    """95 % interval of the effect."""
+    evidence: float
+    """The log-likelihood ratio; exp(-evidence) bounds the chance of noise doing this on one night."""
+
+
+@dataclass
+class Track:
+    """What is remembered of one Series between nights."""
+
+    start: int = 0
+    """Where the current segment begins."""
+    noise_start: int = 0
+    """Older values tell nothing of today's noise: its spread changed here."""
+    drifting: bool = False
+    waited: int = 0
+    """Nights on which a step was shown, but a drift could not be ruled out."""
+    slopes: int = 0
+    """Nights on which a slope explained the segment better than a step."""
+    levels: list[tuple[int, float]] = field(default_factory=list)
+    """Closed segments: where each began, and its level."""
+    events: list[Event] = field(default_factory=list)
+
+
+@dataclass
+class Replay:
+    """The outcome of `replay`: one Track a Series, and per night (Series, nights) whether it was a suspect and how far off."""
+
+    tracks: list[Track]
+    suspect: NDArray[np.bool_]
+    distance: NDArray[np.float32]
+    """The night's distance from the current level in standard deviations."""
+    level: NDArray[np.float32]
+    scale: NDArray[np.float32]
+    phi: NDArray[np.float32]
+    step: NDArray[np.float32]
+
+
+def replay(values: Floats, lengths: Ints, bar: float = BAR, spread_bar: float = SPREAD_BAR, *, settle: bool = True) -> Replay:
+    """Every Event of each Series; `values` is (Series, nights), each row filled from the left with `lengths` finite values.
+
+    With `settle`, a step's place moves as later nights come; without, it stays where it was put when it was flagged.
+    """
+    done = _Replayer(values, lengths, bar, spread_bar)
+    done.run()
+    if settle:
+        done.settle()
+    return done.out
+
+
+class _Replayer:
+    """The loop of `replay`, and the arrays that it fills."""
+
+    def __init__(self, values: Floats, lengths: Ints, bar: float, spread_bar: float) -> None:
+        self.values = np.ascontiguousarray(values, dtype=np.float64)
+        self.lengths = lengths
+        self.bar, self.spread_bar = bar, spread_bar
+        self.closed = np.zeros_like(self.values)
+        self.cursor = np.zeros(len(values), dtype=np.intp)
+        self.start = np.zeros(len(values), dtype=np.intp)
+        self.noise_start = np.zeros(len(values), dtype=np.intp)
+        shape = self.values.shape
+        nights = {name: np.zeros(shape, dtype=np.float32) for name in ("distance", "level", "scale", "phi", "step")}
+        self.out = Replay([Track() for _ in range(shape[0])], np.zeros(shape, dtype=np.bool_), **nights)
+
+    def run(self) -> None:
+        """Examines until no Series has a night left."""
+        while True:
+            active = np.flatnonzero(self.cursor < self.lengths)
+            if not len(active):
+                return
+            nights = int(np.clip(_ROWS // len(active), 1, _MOST_NIGHTS))
+            for first in range(0, len(active), _ROWS):
+                self._examine(active[first : first + _ROWS], nights)
+
+    def settle(self) -> None:
+        """Moves every step to where all nights put it."""
+        for one, track in enumerate(self.out.tracks):
+            self._settle(one, track)
+
+    def _examine(self, series: Ints, nights: int) -> None:
+        """Examines up to `nights` nights of each Series, and goes on after the first that changes its state."""
+        night = self.cursor[series][:, None] + np.arange(nights)[None, :]
+        due = night < self.lengths[series][:, None]
+        who, when = np.broadcast_to(series[:, None], night.shape)[due], night[due]
+        found = examine(*self._windows(who, when))
+        fires = (found.step >= self._bars(found)) | self._uneven(found)
+        self._record(who, when, found)
+        stops = self.cursor[series] + due.sum(axis=1)
+        self.cursor[series] = stops
+        taken: set[int] = set()
+        for row in np.flatnonzero(fires):
+            one = int(who[row])
+            if one not in taken and self._judge(one, int(when[row]), found, int(row)):
+                taken.add(one)
+                self.cursor[one] = when[row] + 1
+
+    def _bars(self, found: Evidence) -> Floats:
+        """The bar of a step: higher where tails are heavy, where noise remembers, and where spread alone may have grown."""
+        bars: Floats = (
+            self.bar
+            + _TAIL_COST * np.minimum(found.tail, _TAIL_MOST)
+            + _MEMORY_COST * found.phi
+            + np.maximum(found.unrest - _CALM, 0)
+        )
+        return bars
+
+    def _uneven(self, found: Evidence) -> NDArray[np.bool_]:
+        """Where the spread has changed; where it grew, neighbouring nights must lie further apart too, as no step makes them."""
+        return (np.abs(found.spread) >= self.spread_bar) & ((found.spread < 0) | (found.unrest >= _RESTLESS))
+
+    def _windows(self, who: Ints, when: Ints) -> tuple[Floats, Ints, Ints]:
+        columns = when[:, None] - np.arange(WINDOW)[::-1][None, :]
+        start, noise_start = self.start[who], self.noise_start[who]
+        safe = np.maximum(columns, 0)
+        current = columns >= start[:, None]
+        window = np.where(current, self.values[who[:, None], safe], self.closed[who[:, None], safe])
+        count = np.minimum(when + 1 - noise_start, WINDOW)
+        segment = np.minimum(when + 1 - start, WINDOW)
+        return window, count, segment
+
+    def _record(self, who: Ints, when: Ints, found: Evidence) -> None:
+        self.out.suspect[who, when] = found.suspect
+        distance = (self.values[who, when] - found.level) / found.scale
+        self.out.distance[who, when] = np.clip(distance, -1e6, 1e6)
+        self.out.level[who, when] = found.level
+        self.out.scale[who, when] = found.scale
+        self.out.phi[who, when] = found.phi
+        self.out.step[who, when] = found.step
+
+    def _judge(self, one: int, now: int, found: Evidence, row: int) -> bool:
+        """Whether the evidence changed the state of Series `one`, which then goes on from the next night."""
+        if self._uneven(found)[row] and found.step[row] < self._bars(found)[row]:
+            return self._spread(one, now, found, row)
+        return self._step(one, now, found, row)
+
+    def _spread(self, one: int, now: int, found: Evidence, row: int) -> bool:
+        split = now + 1 - int(found.spread_nights[row])
+        begin = max(int(self.start[one]), now + 1 - WINDOW)
+        level = float(found.level[row])
+        before, after = (
+            float(np.std(np.clip(part - level, -6 * found.scale[row], 6 * found.scale[row])))
+            for part in (self.values[one, begin:split], self.values[one, split : now + 1])
+        )
+        before = max(before, 1e-12)
+        error = 1.96 * float(np.sqrt(1 / (split - begin) + 1 / (now + 1 - split)))
+        interval = (after / before * math.exp(-error) - 1, after / before * math.exp(error) - 1)
+        event = Event("variance", split, now, before, after, interval, abs(float(found.spread[row])))
+        track = self.out.tracks[one]
+        track.events.append(event)
+        self._close(one, split, float(found.level[row]))
+        self.noise_start[one] = split
+        track.noise_start = split
+        return True
+
+    def _step(self, one: int, now: int, found: Evidence, row: int) -> bool:
+        track = self.out.tracks[one]
+        begin = max(int(self.start[one]), now + 1 - WINDOW)
+        segment = self.values[one, begin : now + 1]
+        scale, phi = float(found.scale[row]), float(found.phi[row])
+        guess = len(segment) - int(found.step_nights[row])
+        noise = self._noise(one, begin, guess, scale, phi)
+        margin = step_over_drift(segment, guess, noise, LASTING)
+        nights = int(found.step_nights[row])
+        if margin < (1 - phi) * self._against_drift(track, nights):
+            track.waited += 1
+            lean = int(margin < _FOR_DRIFT and nights >= _SLOW) - int(margin > 0)
+            track.slopes = max(track.slopes + lean, 0)
+            return track.slopes >= _SLOPES and self._drift(one, now, found, row, segment)
+        split = place_of_step(segment, guess, noise, LASTING)
+        before, after = robust_level(segment[:split], scale), robust_level(segment[split:], scale)
+        spread = spread_of_difference(scale, phi, split, len(segment) - split)
+        kind = "mode" if self._seen_before(one, begin + split, before, after, scale) else "step"
+        event = Event(kind, begin + split, now, before, after, relative_interval(before, after, spread), float(found.step[row]))
+        track.events.append(event)
+        self._close(one, begin + split, before)
+        return True
+
+    def _against_drift(self, track: Track, nights: int) -> float:
+        """How much likelier than a drift a step must be: more the longer it took to show, less the longer it has lasted."""
+        slow = float(np.clip(_SLOWNESS * (nights - LASTING - 1), 0, _SLOWEST))
+        return (_DRIFT_MARGIN if track.drifting else 0.0) + max(slow - _PATIENCE * track.waited, min(slow, _SURELY))
+
+    def _drift(self, one: int, now: int, found: Evidence, row: int, segment: Floats) -> bool:
+        track = self.out.tracks[one]
+        if track.drifting:
+            return False
+        track.drifting = True
+        scale = float(found.scale[row])
+        third = len(segment) // 3
+        before, after = robust_level(segment[:third], scale), robust_level(segment[-LASTING:], scale)
+        spread = spread_of_difference(scale, float(found.phi[row]), third, LASTING)
+        begin = now + 1 - len(segment)
+        event = Event(
+            "drift", begin + third, now, before, after, relative_interval(before, after, spread), float(found.step[row])
+        )
+        track.events.append(event)
+        return False
+
+    def _settle(self, one: int, track: Track) -> None:
+        """Moves each step to where all nights up to the next one put it; its identity is the night that flagged it."""
+        bounds = [event.index for event in track.events if event.kind in {"step", "mode", "variance"}]
+        for place, event in enumerate(track.events):
+            if event.kind not in {"step", "mode"}:
+                continue
+            begin = max([0, event.index - WINDOW, *(other for other in bounds if other < event.index)])
+            end = min([int(self.lengths[one]), event.index + _SETTLES, *(other for other in bounds if other > event.index)])
+            scale, phi = float(self.out.scale[one, event.flagged_at]), float(self.out.phi[one, event.flagged_at])
+            noise = self._noise(one, begin, event.index - begin, scale, phi)
+            split = place_of_step(self.values[one, begin:end], event.index - begin, noise, LASTING)
+            track.events[place] = replace(event, index=begin + split)
+
+    def _noise(self, one: int, begin: int, held: int, scale: float, phi: float) -> Noise:
+        """The noise of the window's closed segments and of the current one before the change."""
+        segment = self.values[one, begin : begin + held]
+        first = max(int(self.noise_start[one]), begin + held - WINDOW)
+        return Noise.of(np.concatenate([self.closed[one, first:begin], segment - robust_level(segment, scale)]), scale, phi)
+
+    def _seen_before(self, one: int, split: int, before: float, after: float, scale: float) -> bool:
+        """Whether the Series has switched from here to there and back before: then a machine's mode did it, not a commit."""
+        size = abs(after - before)
+        levels = [level for _, level in self.out.tracks[one].levels]
+        left_here = any(abs(level - before) <= 0.3 * size for level in levels)
+        been_there = any(abs(level - after) <= 0.3 * size for level in levels)
+        return (left_here and been_there) or (size >= 2.8 * scale and self._strayed_there(one, split, before, after))
+
+    def _strayed_there(self, one: int, split: int, before: float, after: float) -> bool:
+        """Whether four nights in a row of segments at other levels were near `after`."""
+        near = 0.3 * abs(after - before)
+        levels = [*self.out.tracks[one].levels, (int(self.start[one]), before)]
+        bounds = [begin for begin, _ in levels[1:]] + [split]
+        for (begin, level), end in zip(levels, bounds, strict=True):
+            there = np.abs(self.values[one, begin:end] - after) <= near
+            if abs(level - after) > near and np.any(np.convolve(there, np.ones(LASTING), "valid") >= LASTING):
+                return True
+        return False
+
+    def _close(self, one: int, split: int, level: float) -> None:
+        """Ends the current segment before `split`: its residuals stay, its level no longer counts."""
+        track = self.out.tracks[one]
+        begin = int(self.start[one])
+        self.closed[one, begin:split] = self.values[one, begin:split] - level
+        track.levels.append((begin, level))
+        track.start = split
+        track.drifting = False
+        track.slopes = track.waited = 0
+        self.start[one] = split
+
+
+_FOR_DRIFT = -0.5
+_SLOW = 12
+_SLOPES = 6
+_SLOWNESS, _SLOWEST, _PATIENCE = 0.4, 3.5, 0.12
+_SURELY = 1.5
