@@ -1,8 +1,8 @@
 """Runs one command, and ends it with all its children once the process that started this is gone, even by kill -9.
 
 Started as `python keeper.py PIPE COMMAND…`, leading a process group of its own. PIPE is the reading end of a pipe whose other end
-only the starter holds: the kernel closes it when the starter dies, however it dies. A compilation left behind would take the cores
-from the next measurement. It is a program by itself and imports nothing of perfd.
+only the starter holds: the kernel closes it when the starter dies, however it dies. A compilation left behind would take the
+cores from the next measurement. It is a program by itself and imports nothing of perfd.
 """
 
 import os

@@ -165,6 +165,12 @@ def _cache_environment(state: Path, base: Path) -> dict[str, str]:
         "CCACHE_NOHASHDIR": "1",
         "CCACHE_COMPILERCHECK": "content",
         "CCACHE_CONFIGPATH": os.devnull,
+        # What is set in this shell must not change a Build whose name does not tell it.
+        "CC": "cc",
+        "CXX": "c++",
+        "CFLAGS": "",
+        "CXXFLAGS": "",
+        "LDFLAGS": "",
         # llama.cpp asks git for its version; above an unpacked sdist there may be another repository, such as perfd's own.
         "GIT_CEILING_DIRECTORIES": str(base),
     }
