@@ -17,7 +17,10 @@ ROOT = Path(__file__).parents[1]
 
 
 def commands(group: click.Group, prefix: str = "perfd") -> Iterator[tuple[str, click.Command]]:
-    for name, command in sorted(group.commands.items()):
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
         full = f"{prefix} {name}"
         if isinstance(command, click.Group):
             yield from commands(command, full)

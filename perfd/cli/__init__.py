@@ -25,6 +25,10 @@ def main(context: click.Context, config_path: Path | None) -> None:
     context.obj = config_path
 
 
-from perfd.cli import compare, database, doctor, kernels, nightly, serve, stages  # noqa: E402 - they add themselves
-
-__all__ = ["compare", "database", "doctor", "kernels", "main", "nightly", "serve", "stages"]
+_STAGES = ("watch", "plan", "build", "measure", "judge", "report", "work")
+_OWN = ("compare", "doctor", "kernels", "load", "nightly", "serve")
+main.modules = {
+    "db": "perfd.cli.database",
+    **dict.fromkeys(_STAGES, "perfd.cli.stages"),
+    **{name: f"perfd.cli.{name}" for name in _OWN},
+}

@@ -3,7 +3,9 @@
 import json
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from types import MappingProxyType
 from typing import Any, NoReturn, TypeVar
 
 import click
@@ -17,7 +19,22 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class Commands(click.Group):
-    """A group whose commands return their exit code, and whose errors are sentences."""
+    """A group whose commands return their exit code, and whose errors are sentences.
+
+    `modules` names the module that adds a command when it is imported, so that `perfd load` does not wait for a web framework.
+    """
+
+    modules: Mapping[str, str] = MappingProxyType({})
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Every command, imported or not."""
+        return sorted({*self.modules, *super().list_commands(ctx)})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command, its module imported now."""
+        if cmd_name in self.modules:
+            import_module(self.modules[cmd_name])
+        return super().get_command(ctx, cmd_name)
 
     def main(self, *args: Any, **extra: Any) -> NoReturn:
         """Run one command and leave with its exit code."""

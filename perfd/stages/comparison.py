@@ -56,8 +56,6 @@ class Comparison:
     @property
     def verdict(self) -> Verdict:
         """Speed and quality together."""
-        if not self.lines:
-            return Verdict(Outcome.UNSURE, "nothing was measured on both sides", DETECTOR, 0)
         told = [(line.metric, line.decision.verdict) for line in self.lines]
         return combine([(metric, v) for metric, v in told if _waited_for(metric) or v.outcome is not Outcome.UNSURE])
 
