@@ -6,7 +6,7 @@ import ssl
 import struct
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -97,10 +97,8 @@ def scripted(script_for: Callable[[int], Script], tls: ssl.SSLContext | None = N
 
 
 def shut(sock: socket.socket) -> None:
-    try:
+    with suppress(OSError):
         sock.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        pass
 
 
 def play(server: ScriptedServer, sock: socket.socket, reader: Any, script_for: Callable[[int], Script], lock: Any) -> bool:

@@ -5,7 +5,6 @@ import socket
 import ssl
 import subprocess
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -133,7 +132,7 @@ def test_a_host_that_does_not_exist_is_told() -> None:
 
 @pytest.mark.parametrize("url", ["127.0.0.1:8000", "ftp://x", "http://", "http://x:port"])
 def test_what_is_no_url_is_told(url: str) -> None:
-    with pytest.raises(BadInputError, match="no (http or https )?URL"):
+    with pytest.raises(BadInputError, match=r"no (http or https )?URL"):
         run_load(plan(url))
 
 
@@ -161,7 +160,7 @@ def test_ctrl_c_ends_the_window_and_reports_what_was_measured() -> None:
 
 
 @pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tls")
     path = folder / "server.pem"
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
@@ -178,7 +177,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     except FileNotFoundError:
         pytest.skip("openssl is not installed, and it makes the certificate that this test needs")
     path.write_text((folder / "key.pem").read_text() + (folder / "cert.pem").read_text())
-    yield path
+    return path
 
 
 def server_context(certificate: Path) -> ssl.SSLContext:
