@@ -1,6 +1,7 @@
 """The tables that people read at the end of a command, on standard output."""
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from rich.console import Console
@@ -18,6 +19,8 @@ MARKS = {
     Outcome.UNSURE: "? unsure",
     Outcome.NOT_COMPARABLE: "≠ not comparable",
 }
+LOUD = frozenset({Outcome.BETTER, Outcome.WORSE, Outcome.NOT_COMPARABLE})
+"""Answers that are told with their reason; the others are counted."""
 UNITS = ((1e-6, "µ", 1e6), (1e-3, "m", 1e3), (1.0, "", 1.0), (1e3, "k", 1e-3), (1e6, "M", 1e-6), (1e9, "G", 1e-9))
 
 
@@ -36,15 +39,16 @@ def number(value: float, unit: str) -> str:
 
 
 def night(summary: OccasionSummary) -> Table:
-    """What was built, measured and judged, and what is missing."""
-    table = Table(title=f"{summary.row.occasion.name}", title_justify="left", expand=False, pad_edge=False)
-    for name, justify in (("stage", "left"), ("what", "left"), ("value", "right"), ("answer", "left")):
-        table.add_column(name, justify=justify)  # type: ignore[arg-type]
+    """What was built, measured and judged, and what is missing: a row a Build, a Workload, a thing that is missing."""
+    table = Table(title=summary.row.occasion.name, title_justify="left", pad_edge=False)
+    for name in ("stage", "what", "figures", "answer"):
+        table.add_column(name, overflow="fold")
     for build in summary.builds:
         table.add_row("built", f"{build.subject} {build.revision[:12]} {build.title[:40]}".rstrip(), *_build(build))
     table.add_section()
-    for judged in sorted(summary.verdicts, key=_order):
-        table.add_row("judged", _series(judged), _value(judged), f"{MARKS[judged.verdict.outcome]}: {judged.verdict.reason}")
+    judged = sorted(summary.verdicts, key=_workload)
+    for what, group in groupby(judged, key=_workload):
+        table.add_row("judged", " ".join(what), *_judged(tuple(group)))
     table.add_section()
     for run in summary.runs:
         if run.state is not RunState.DONE:
@@ -52,6 +56,19 @@ def night(summary: OccasionSummary) -> Table:
     for finding in summary.findings:
         table.add_row("missing", f"{finding.stage} {finding.subject}", "", finding.sentence)
     return table
+
+
+def _workload(judged: JudgedSeries) -> tuple[str, str, str]:
+    return judged.info.workload_class, judged.info.workload_name, judged.info.key.subject
+
+
+def _judged(group: Sequence[JudgedSeries]) -> tuple[str, str]:
+    figures = "  ".join(map(_figure, group))
+    outcomes = [one.verdict.outcome for one in group]
+    counts = ", ".join(f"{outcomes.count(outcome)} x {MARKS[outcome]}" for outcome in MARKS if outcome in outcomes)
+    told = [f"{one.info.key.metric} {one.verdict.reason}" for one in group if one.verdict.outcome in LOUD]
+    reasons = {one.verdict.reason for one in group}
+    return figures, "\n".join([counts, *told]) if told or len(reasons) > 1 else f"{counts}: {reasons.pop()}"
 
 
 def _build(build: BuildRow) -> tuple[str, str]:
@@ -62,17 +79,13 @@ def _build(build: BuildRow) -> tuple[str, str]:
     return seconds, "found, made earlier" if build.cached else str(build.state)
 
 
-def _order(judged: JudgedSeries) -> tuple[str, str, str]:
-    return judged.info.workload_class, judged.info.workload_name, judged.info.key.metric
-
-
-def _series(judged: JudgedSeries) -> str:
-    info = judged.info
-    return f"{info.workload_class} {info.workload_name} {info.key.metric} ({info.key.subject})"
-
-
-def _value(judged: JudgedSeries) -> str:
-    return "" if judged.latest is None else number(judged.latest.point.value, judged.info.metric.unit)
+def _figure(judged: JudgedSeries) -> str:
+    """The Metric with its value; a unit that the Metric's name tells is not said again."""
+    name, unit = judged.info.key.metric, judged.info.metric.unit
+    if judged.latest is None:
+        return name
+    said = unit.split("/")[0] in name
+    return f"{name} {number(judged.latest.point.value, '' if said else unit).rstrip()}"
 
 
 def _run(run: RunRow) -> str:
