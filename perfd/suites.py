@@ -116,6 +116,9 @@ def _serving(table: Table) -> dict[str, Json]:
         "ignore_eos": table.flag("ignore_eos", default=True),
         **_offered(table),
     }
+    calibrate_s = table.number("calibrate_s", default=0.0, least=0.0)
+    if calibrate_s:
+        parameters["calibrate_s"] = calibrate_s
     send_lag_p99_s = table.number("send_lag_p99_s", default=0.0, least=0.0)
     if send_lag_p99_s:
         parameters["send_lag_p99_s"] = send_lag_p99_s

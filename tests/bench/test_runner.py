@@ -19,10 +19,10 @@ from perfd.domain.job import Job
 from perfd.domain.results import Results
 from perfd.domain.run import FailureKind, RunState
 from perfd.domain.subject import Launch
-from perfd.domain.suite import WorkloadClass
 
 JobMaker = Callable[..., Job]
 LeftBehind = Callable[[], list[str]]
+LOAD = {"requests": 6, "concurrency": 2, "prompt_tokens": 32, "output_tokens": 8, "send_lag_p99_s": 5.0}
 LONG = {"requests": 4000, "concurrency": 1, "prompt_tokens": 16, "output_tokens": 64}
 
 
@@ -66,6 +66,14 @@ def test_time_per_token_is_the_engines_own(make_job: JobMaker, tmp_path: Path) -
 
     middle = sorted(samples(results)["tpot_s"])[2]
     assert middle >= 0.0199
+
+
+def test_the_clients_own_error_is_stored_where_it_is_asked_for(make_job: JobMaker, tmp_path: Path) -> None:
+    results = run_child(make_job(parameters={**LOAD, "calibrate_s": 0.5}), tmp_path / "results.json", 30)
+
+    # On a busy machine the client's error may be out of bounds, and the Run void for it: it is stored either way.
+    assert results.state in {RunState.DONE, RunState.VOID}, results.reason
+    assert "p50" in results.extra["load"]["client"]["self_calibration"]["ttft_bias_s"]
 
 
 def test_environment_and_device_states_stand_beside_the_samples(make_job: JobMaker, tmp_path: Path) -> None:
@@ -278,18 +286,3 @@ def test_a_stale_results_file_is_not_believed(make_job: JobMaker, tmp_path: Path
     second = run_child(make_job(die_at_start=1), path, 30)
 
     assert (first.state, second.state) == (RunState.DONE, RunState.FAILED)
-
-
-def test_likelihood_is_measured_where_the_engine_scores_no_prompts(make_job: JobMaker, tmp_path: Path) -> None:
-    texts = [{"name": "a", "text": "steady as she goes " * 45}, {"name": "b", "text": "all hands on deck " * 45}]
-    (tmp_path / "texts.json").write_text(json.dumps({"documents": texts}))
-    parameters = {"kind": "likelihood", "documents": "texts.json", "top_k": 64}
-    job = make_job(WorkloadClass.ACCURACY, parameters, data=tmp_path)
-
-    good = run_child(job, tmp_path / "results.json", 30)
-    blurred = run_child(make_job(WorkloadClass.ACCURACY, parameters, data=tmp_path, blur=4.0), tmp_path / "results.json", 30)
-
-    assert good.state is RunState.DONE, good.reason
-    assert len(samples(good)["nll_nats"]) == 2
-    assert samples(good)["nll_nats"] != samples(blurred)["nll_nats"]
-    assert (job.work / "candidates.json.gz").exists()
