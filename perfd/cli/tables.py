@@ -84,7 +84,7 @@ def _figure(judged: JudgedSeries) -> str:
     name, unit = judged.info.key.metric, judged.info.metric.unit
     if judged.latest is None:
         return name
-    said = unit.split("/")[0] in name
+    said = unit not in {"s", "bytes"} and unit.split("/")[0] in name
     return f"{name} {number(judged.latest.point.value, '' if said else unit).rstrip()}"
 
 
