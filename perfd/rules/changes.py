@@ -44,7 +44,7 @@ def _change(event: Event) -> Change:
 
 
 def _spikes(found: Replay, values: Floats, row: int, taken: set[int]) -> list[Change]:
-    """Suspect nights that came to nothing are transients; those that still stand at the end are suspects."""
+    """Suspect nights that came to nothing are transients, those that still stand at the end are steps; neither is ever detected."""
     n = len(values)
     changes: list[Change] = []
     free = 0
@@ -72,9 +72,8 @@ def _run(found: Replay, values: Floats, row: int, night: int) -> tuple[int, int]
 
 def _seen(found: Replay, values: Floats, row: int, span: tuple[int, int]) -> Change:
     begin, end = span
-    over = end < len(values)
     scale, phi = float(found.scale[row, end - 1]), float(found.phi[row, end - 1])
     before, after = float(found.level[row, begin]), float(np.median(values[begin:end]))
     interval = relative_interval(before, after, spread_of_difference(scale, phi, max(begin, 1), end - begin))
-    kind, status = (ChangeKind.TRANSIENT, ChangeStatus.DETECTED) if over else (ChangeKind.STEP, ChangeStatus.SUSPECT)
-    return Change(begin, kind, status, before, after, effect_of(before, after), interval, None, end if over else None)
+    kind = ChangeKind.TRANSIENT if end < len(values) else ChangeKind.STEP
+    return Change(begin, kind, ChangeStatus.SUSPECT, before, after, effect_of(before, after), interval)

@@ -80,7 +80,9 @@ def judge_series(points: Sequence[Point], metric: Metric, policy: Policy | None 
         return Judgement(few)
     kept = [points[place] for place in alike]
     values = np.array([point.value for point in kept])
-    found = replay(values[None, :], np.array([len(values)]))
+    found = replay(
+        values[None, :], np.array([len(values)]), settle=False
+    )  # a Change is known by its Build, so its place may not wander
     changes = [change for change in changes_of(found, values) if kept[change.index].build not in policy.dismissed]
     changes = _one_a_build([_blamed(change, kept) for change in changes], kept)
     verdict = _verdict(_Seen(kept, values, found, changes), metric, policy)
@@ -130,10 +132,11 @@ def _one_a_build(changes: Sequence[Change], points: Sequence[Point]) -> list[Cha
 def _verdict(seen: _Seen, metric: Metric, policy: Policy) -> Verdict:
     last = len(seen.values) - 1
     base = _measured(seen.found, last)
-    tonight = [change for change in seen.changes if change.flagged_at == last and change.kind is not ChangeKind.TRANSIENT]
+    tonight = [change for change in seen.changes if change.flagged_at == last]
     if tonight:
         return _of_change(base, tonight[-1], seen.points, metric)
-    suspect = next((change for change in seen.changes if change.status is ChangeStatus.SUSPECT), None)
+    suspects = (change for change in seen.changes if change.status is ChangeStatus.SUSPECT)
+    suspect = next((change for change in suspects if change.kind is ChangeKind.STEP), None)
     if suspect is not None:
         nights = last + 1 - suspect.index
         reason = f"{_shown(suspect.effect)}, seen for {nights} of the {policy.lasting} nights that tell a step from a spike"
