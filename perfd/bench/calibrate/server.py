@@ -173,15 +173,14 @@ class CalibrationServer:
         self._send(peer, step.data)
 
     def _send(self, peer: Peer, data: bytes) -> None:
-        peer.out += data
+        waiting = bool(peer.out)
+        data = peer.out + data if waiting else data
         try:
-            sent = peer.sock.send(peer.out)
+            peer.out = data[peer.sock.send(data) :]
         except BlockingIOError:
-            sent = 0
-        peer.out = peer.out[sent:]
-        self._epoll.modify(peer.sock.fileno(), _IN | _OUT) if peer.out else None
-        if not peer.out and not data:
-            self._epoll.modify(peer.sock.fileno(), _IN)
+            peer.out = data
+        if waiting != bool(peer.out):
+            self._epoll.modify(peer.sock.fileno(), _IN | _OUT if peer.out else _IN)
 
     def _over(self, peer: Peer) -> None:
         peer.answer = None

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from types import FrameType
 from typing import Any
 
@@ -79,15 +79,21 @@ def prepare(plan: LoadPlan, tokenize: Tokenize | None) -> Prepared:
         work = Work(starts, iter(()), stop_ns=stop_ns, cap=plan.concurrency)
         return Prepared(plan, target, schedule, work, vocabulary.exact)
     slots = plan.concurrency or 1
-    if plan.requests is not None:
-        turns = plan.prompts.turns
-        made = [chains(None) for _ in range(-(-plan.requests // turns))]
-        supply = iter(made)
-    else:
-        made = [chains(None) for _ in range(slots * READY_PER_SLOT)]
-        supply = itertools.chain(made, iter(lambda: chains(None), None))
-    work = Work([], supply, slots=tuple(int(plan.ramp_s * 1e9 * slot / slots) for slot in range(slots)), stop_ns=stop_ns)
+    starts_ns = tuple(int(plan.ramp_s * 1e9 * slot / slots) for slot in range(slots))
+    work = Work([], _supply(plan, chains, slots), slots=starts_ns, stop_ns=stop_ns)
     return Prepared(plan, target, Schedule(), work, vocabulary.exact)
+
+
+def _supply(plan: LoadPlan, chains: Callable[[Due | None], Chain], slots: int) -> Iterator[Chain]:
+    """The chains that the slots of a closed load take; made beforehand, and only where none are left, in the window."""
+    turns = plan.prompts.requests_per_session
+    if plan.requests is None:
+        made = [chains(None) for _ in range(slots * READY_PER_SLOT // turns + slots)]
+        return itertools.chain(made, iter(lambda: chains(None), None))
+    made = [chains(None) for _ in range(-(-plan.requests // turns))]
+    spare = len(made) * turns - plan.requests
+    made[-1] = replace(made[-1], requests=made[-1].requests[: turns - spare])
+    return iter(made)
 
 
 def _chains(plan: LoadPlan, target: Target, maker: PromptMaker) -> Callable[[Due | None], Chain]:

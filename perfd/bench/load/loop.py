@@ -393,7 +393,9 @@ class Loop:
         if self._stopping:
             return
         if turn + 1 < len(chain.requests):
-            self._push(ns + int(chain.think_s * 1e9), chain, turn + 1)
+            at_ns = ns + int(chain.think_s * 1e9)
+            self._push(at_ns - self._limits.ahead_ns, None, 0)
+            self._push(at_ns, chain, turn + 1)
         elif slot:
             self._push(ns, None, 0, pull=True)
         if self._capped:

@@ -53,6 +53,11 @@ class PromptPlan:
     reuse_prefix: bool = False
     """True lets requests share the system prompt as a prefix; otherwise a nonce stands at the very start of each prompt."""
 
+    @property
+    def requests_per_session(self) -> int:
+        """Turns of an agentic session; other prompts stand alone."""
+        return self.turns if self.kind is PromptKind.AGENTIC else 1
+
 
 @dataclass(frozen=True)
 class Slo:
@@ -94,6 +99,7 @@ class LoadPlan:
     duration_s: float | None = None
     """Time of sending. Of `requests` and `duration_s` at least one is given (a trace knows both)."""
     rate_rps: float | None = None
+    """Requests a second. Sessions of several turns start at this rate over their number of turns."""
     concurrency: int | None = None
     arrival: Arrival = Arrival.POISSON
     burstiness: float = 1.0

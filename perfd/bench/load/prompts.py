@@ -27,8 +27,8 @@ class Prompt:
 
     @property
     def text(self) -> str:
-        """All contents as one text, for the completions endpoint."""
-        return "\n".join(content for _, content in self.messages)
+        """All contents as one text, for the completions endpoint; a word after a space is one token, so the sizes add up."""
+        return " ".join(content for _, content in self.messages)
 
 
 @dataclass(frozen=True)

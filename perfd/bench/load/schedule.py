@@ -39,11 +39,13 @@ class Schedule:
 
 
 def draw(plan: LoadPlan) -> Schedule:
-    """The schedule of an open plan. Equal seeds draw equal times, so that two Builds get the same load."""
+    """The schedule of an open plan's sessions. Equal seeds draw equal times, so that two Builds get the same load."""
     if plan.arrival is Arrival.TRACE:
         return Schedule(tuple(_clip(read_trace(plan.trace or Path(), plan.trace_speed), plan)))
-    rate = plan.rate_rps or 0.0
-    count = plan.requests or max(1, round(rate * (plan.duration_s or 0.0) - rate * plan.ramp_s / 2))
+    turns = plan.prompts.requests_per_session
+    rate = (plan.rate_rps or 0.0) / turns
+    wanted = -(-plan.requests // turns) if plan.requests else round(rate * (plan.duration_s or 0.0) - rate * plan.ramp_s / 2)
+    count = max(1, wanted)
     if count > MOST_REQUESTS:
         raise BadInputError(f"{count:,} requests are asked, and at most {MOST_REQUESTS:,} are drawn; give a shorter --duration")
     places = arrivals(count, plan.arrival, plan.burstiness, np.random.default_rng([plan.prompts.seed, 0]))
