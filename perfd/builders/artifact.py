@@ -47,6 +47,8 @@ def making(spec: BuildSpec, state: Path, progress: Progress) -> Iterator[Path]:
     with held(_lock(builds, spec.digest), lambda: progress(waiting)):
         _sweep(builds, spec.digest)
         folder = Path(mkdtemp(prefix=f"{spec.digest}.", dir=builds / ".making"))
+        # mkdtemp lets only this user in; an engine may run as another one.
+        folder.chmod(0o755)
         try:
             (folder / "artifact").mkdir()
             (folder / "build.log").touch()

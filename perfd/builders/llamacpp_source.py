@@ -8,8 +8,7 @@ import os
 import re
 import shlex
 import shutil
-import tarfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from perfd.builders import checkout, toolchain
@@ -69,7 +68,7 @@ class LlamaCppSource:
         """`into` holds bin/llama-server and llama.cpp's licence."""
         work = into.parent / "work"
         work.mkdir()
-        sources = _sources(ingredients, work, progress)
+        sources = _sources(ingredients, work, workshop, progress)
         targets = shlex.split(ingredients.options.get("targets", "llama-server"))
         cache = _cache_environment(ingredients.state, into.parent)
         ccache = tool("ccache", ingredients.state, workshop, progress)
@@ -87,7 +86,7 @@ class LlamaCppSource:
         shutil.rmtree(work)
 
 
-def _sources(ingredients: Ingredients, work: Path, progress: Progress) -> Path:
+def _sources(ingredients: Ingredients, work: Path, workshop: Workshop, progress: Progress) -> Path:
     """The folder with llama.cpp's CMakeLists.txt."""
     source = ingredients.source
     into = work / "source"
@@ -105,7 +104,7 @@ def _sources(ingredients: Ingredients, work: Path, progress: Progress) -> Path:
         beside = kept.with_name(f"{kept.name}.{os.getpid()}")
         shutil.move(file, beside)
         beside.replace(kept)
-    _unpack(kept, into)
+    _unpack(kept, into, workshop)
     return _root(into, ingredients)
 
 
@@ -118,24 +117,15 @@ def _root(folder: Path, ingredients: Ingredients) -> Path:
     )
 
 
-def _unpack(archive: Path, into: Path) -> None:
+def _unpack(archive: Path, into: Path, workshop: Workshop) -> None:
     """`into` holds what lies in the archive's one top folder."""
+    into.mkdir()
     try:
-        with tarfile.open(archive) as tar:
-            tar.extractall(into, members=_without_top(tar), filter="data")
-    except (tarfile.TarError, EOFError, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
+        # The program, since Python before 3.11.4 unpacks whatever path an archive names.
+        workshop.run(["tar", "-x", "-z", "-f", archive, "-C", into, "--strip-components=1"], into)
+    except BuildError as error:
         archive.unlink()
         raise BuildError(f"{archive.name} is damaged ({error}) and was removed: build again, and it is fetched again") from None
-
-
-def _without_top(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
-    for member in tar:
-        _, _, rest = member.name.partition("/")
-        if rest:
-            # Links inside the sources are relative; the archive's top folder is in none of them.
-            yield member.replace(name=rest, deep=False)
 
 
 def _configure(sources: Path, work: Path, ingredients: Ingredients, ccache: Path, ninja: Path) -> list[str | Path]:

@@ -10,6 +10,8 @@ import pytest
 from git_repository import Repository
 
 from perfd.builders import build, describe, kernel_source, revisions
+from perfd.builders.build import RECIPES
+from perfd.config import sections
 from perfd.domain.build import BuildSpec, BuildState
 from perfd.domain.codec import to_json
 from perfd.domain.subject import Kernel, Source, SourceKind
@@ -19,6 +21,10 @@ from perfd.errors import BadInputError, PerfdError
 def planned(repository: Repository, state: Path, commit: str) -> tuple[BuildSpec, Source]:
     source = Source(SourceKind.GIT, str(repository.path))
     return describe("tiny", source, commit, "script", {}, state), source
+
+
+def test_every_recipe_of_an_engine_may_stand_in_the_configuration() -> None:
+    assert {"kernel", *sections.RECIPES} == set(RECIPES)
 
 
 def test_a_script_build_is_the_commit_and_is_made_once(repository: Repository, state: Path, told: list[str]) -> None:
@@ -95,6 +101,8 @@ import sys
 from pathlib import Path
 from perfd.builders import artifact
 from perfd.builders.words import quiet
+from perfd.builders.build import RECIPES
+from perfd.config import sections
 from perfd.domain.build import BuildSpec
 from perfd.domain.codec import from_json
 import json
