@@ -164,6 +164,13 @@ def test_what_is_missing_is_told_once_with_the_line_of_its_stanza() -> None:
     assert [f'perfd.toml:2: [engines] "tiny" needs "{key}" (a table)' for key in ("launch", "source")] == told
 
 
+@pytest.mark.parametrize("location", ["--index-url=x", "https://example.org/x", "a b", "package==1.0"])
+def test_what_is_no_package_is_refused_as_one(location: str) -> None:
+    told = mistakes(ENGINE.replace('kind = "git", location = "tiny"', f'kind = "index", location = "{location}"'))
+
+    assert f'perfd.toml:5: engines.source.location must be the name of a package, not "{location}"' in told
+
+
 def test_two_engines_of_one_name_are_told_with_the_first_one() -> None:
     told = mistakes(ENGINE + ENGINE)
 

@@ -14,6 +14,7 @@ RECIPES = ("released", "llamacpp-source", "script")
 DIALECTS = ("openai", "llamacpp")
 PLACEHOLDERS = frozenset({"artifact", "python", "host", "port", "weights", "threads"})
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_PACKAGE = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|[^/]+:")
 _TIME = re.compile(r"(?:[01][0-9]|2[0-3]):[0-5][0-9]")
@@ -109,6 +110,8 @@ def _source(table: Table, beside: Path) -> Source:
         branch=table.text("branch", "main"),
         version=table.text("version", "latest"),
     )
+    if kind == SourceKind.INDEX and location and not _PACKAGE.fullmatch(location):
+        table.wrong("location", f'engines.source.location must be the name of a package, not "{location}"')
     refuse_address_with_password(table, "location", location)
     if kind != SourceKind.GIT and "branch" in table.values:
         table.wrong("branch", "engines.source.branch has a meaning for git sources only")
