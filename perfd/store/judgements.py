@@ -94,12 +94,14 @@ def _write_changes(
     place = {point.run: index for index, point in enumerate(points)}
     standing = [row for row in connection.execute(_standing(series_id)) if row.key in place]
     kept = _match(found, standing, place)
-    gone = [row.id for row in standing if row.id not in kept.values()]
-    connection.execute(update(tables.change).where(C.id.in_(gone)).values(gone_at=now))
+    every = [row.id for row in standing]  # first all are gone, so that two may swap places; those that are seen come back below
+    connection.execute(update(tables.change).where(C.id.in_(every)).values(gone_at=now))
     better = _direction(connection, series_id)
     for index, change in enumerate(found):
         values = _values(connection, points[change.index], change, better)
-        _write_change(connection, kept.get(index), values | {"series_id": series_id, "seen_in": occasion_id}, now)
+        _write_change(
+            connection, kept.get(index), values | {"series_id": series_id, "seen_in": occasion_id, "gone_at": None}, now
+        )
 
 
 def _standing(series_id: int) -> Select[Any]:

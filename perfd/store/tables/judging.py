@@ -100,7 +100,7 @@ change = Table(
     one_of("kind", ChangeKind),
     one_of("status", ChangeStatus),
     CheckConstraint("status <> 'detected' OR detected_at IS NOT NULL", name="detected_has_time"),
-    Index("uq_change_series_id_build_id", "series_id", "build_id", unique=True, postgresql_where=sql("gone_at IS NULL")),
+    Index("uq_change_series_id_run_id", "series_id", "run_id", unique=True, postgresql_where=sql("gone_at IS NULL")),
     Index(None, "series_id"),
     comment="A step (or drift, …) in a Series; it belongs to the first Build at the new level.",
 )
