@@ -128,6 +128,12 @@ def state(card: Card, own: frozenset[int]) -> dict[str, Json]:
     return {name: value for name, value in facts.items() if value is not None}
 
 
+def energy_j(card: Card) -> float | None:
+    """Joules since the driver was loaded; absent where the GPU does not count them."""
+    millijoules = _ask(lambda nvml: nvml.nvmlDeviceGetTotalEnergyConsumption(card.handle))
+    return None if millijoules is None else millijoules / 1000
+
+
 def _ask(question: Callable[[Any], Any]) -> Any:
     """The answer to one question to NVML; None where this GPU or driver does not tell it."""
     nvml = _nvml()

@@ -113,6 +113,57 @@ CATALOGUE: tuple[Metric, ...] = (
         relevant=0.0,
     ),
     Metric("compile_s", "s", _LOWER, _RESOURCE, "Time to compile the kernel from nothing.", relevant=0.25),
+    Metric(
+        "ttft_per_1k_uncached_s",
+        "s/1,000 tokens",
+        _LOWER,
+        _SPEED,
+        "Slope of TTFT over the prompt tokens that were not cached, by least squares over the Run's requests.",
+        relevant=0.05,
+    ),
+    Metric(
+        "cache_hit_share",
+        "share",
+        _HIGHER,
+        _RESOURCE,
+        "Prompt tokens out of the engine's cache, of all; told only where the Workload wants reuse.",
+    ),
+    Metric(
+        "recomputed_share",
+        "share",
+        _LOWER,
+        _RESOURCE,
+        "Prompt tokens computed although an LRU cache of the same capacity would have held them, of all.",
+    ),
+    Metric(
+        "kv_pool_tokens",
+        "tokens",
+        _HIGHER,
+        _RESOURCE,
+        "Tokens that the engine's KV cache holds, as it says after its start.",
+    ),
+    Metric(
+        "mfu",
+        "share",
+        _HIGHER,
+        _RESOURCE,
+        "FLOPs that the model needs over the bfloat16 peak of the devices in the window.",
+    ),
+    Metric(
+        "mbu",
+        "share",
+        _HIGHER,
+        _RESOURCE,
+        "Bytes that the model must move at the least over what the devices' memory could move in the window.",
+    ),
+    Metric(
+        "energy_j_per_token",
+        "J/token",
+        _LOWER,
+        _RESOURCE,
+        "Energy of the device in the window for each output token in it.",
+        relevant=0.05,
+    ),
 )
 
 METRICS: dict[str, Metric] = {metric.name: metric for metric in CATALOGUE}
