@@ -5,7 +5,6 @@ Samples are one a document and one a prompt: tokens of one document are not inde
 between documents.
 """
 
-import gzip
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,8 +21,6 @@ from perfd.domain.run import FailureKind
 from perfd.errors import BadInputError
 
 LEAST_POSITIONS = 256
-KEPT_CANDIDATES = 32
-"""Of each position's candidates, so many are kept for a later comparison of whole distributions."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +65,6 @@ def _likelihood(job: Job, data: Path, speaks: Dialect, asker: Asker) -> Measured
     positions = sum(map(len, scored.values()))
     if positions < LEAST_POSITIONS:
         raise BadInputError(f"{positions} positions were scored and {LEAST_POSITIONS} are needed; give longer documents")
-    keep_candidates(job.work / "candidates.json.gz", scored)
     outside = sum(one.is_bound for many in scored.values() for one in many)
     return Measured(
         {"nll_nats": [mean_nll(many) for many in scored.values()], "outside_top_k": [float(outside)]},
@@ -86,14 +82,6 @@ def _by_document(scored: Mapping[str, Sequence[Scored]]) -> Json:
         name: {"positions": len(many), "outside_top_k": sum(one.is_bound for one in many), "nll_nats": mean_nll(many)}
         for name, many in scored.items()
     }
-
-
-def keep_candidates(path: Path, scored: Mapping[str, Sequence[Scored]]) -> None:
-    """`path` holds the likeliest candidates of every position, gzipped JSON: {document: [[[token, log p], …], …]}."""
-    kept = {name: [[[t, round(p, 6)] for t, p in one.top[:KEPT_CANDIDATES]] for one in many] for name, many in scored.items()}
-    if any(one for many in kept.values() for one in many):
-        with gzip.open(path, "wt", encoding="utf-8", compresslevel=6) as file:
-            json.dump(kept, file, separators=(",", ":"))
 
 
 def _agreement(job: Job, data: Path, speaks: Dialect, asker: Asker) -> Measured:

@@ -21,7 +21,6 @@ from perfd.bench.runner import identity, log_tail
 from perfd.bench.watcher import Watcher
 from perfd.domain import results as results_file
 from perfd.domain.codec import from_json
-from perfd.domain.environment import Environment
 from perfd.domain.job import Job
 from perfd.domain.results import Results
 from perfd.domain.run import FailureKind, RunState
@@ -57,21 +56,48 @@ def measure_into(job_path: Path, results_path: Path) -> int:
 
 def measure(job: Job) -> Results:
     """One Run's outcome, with the Environment and the device's states around it."""
+    if job.workload.workload_class is WorkloadClass.KERNEL:
+        return kernels.measure(job)
     started_at = datetime.now(UTC)
     environment = machine.environment(job.device, job.software, job.threads)
     watcher = Watcher(job.device)
+    outcome = _outcome(job, watcher)
+    about = Results(
+        state=RunState.DONE,
+        samples=(),
+        started_at=started_at,
+        finished_at=datetime.now(UTC),
+        environment=environment,
+        device_states=watcher.states,
+        harness_version=HARNESS_VERSION,
+        run=identity(job),
+    )
+    return with_measured(about, outcome, job) if isinstance(outcome, Measured) else with_finding(about, outcome, job)
+
+
+def _outcome(job: Job, watcher: Watcher) -> Measured | Finding:
     try:
-        if job.workload.workload_class is WorkloadClass.KERNEL:
-            return kernels.measure(job)
-        outcome: Measured | Finding = _measure_engine(job, watcher)
+        measured = _measure_engine(job, watcher)
     except EngineError as error:
-        outcome = Finding(RunState.FAILED, error.failure, error.sentence)
+        return Finding(RunState.FAILED, error.failure, error.sentence)
     except PerfdError as error:
-        outcome = Finding(RunState.FAILED, FailureKind.HARNESS, error.message)
+        return Finding(RunState.FAILED, FailureKind.HARNESS, error.message)
     except Exception as error:  # noqa: BLE001 - the outermost line of the child: its own fault is a result with a traceback
         traceback.print_exc()
-        outcome = Finding(RunState.FAILED, FailureKind.HARNESS, f"perfd's own fault: {type(error).__name__}: {error}")
-    return _results(job, environment, watcher, started_at, outcome)
+        return Finding(RunState.FAILED, FailureKind.HARNESS, f"perfd's own fault: {type(error).__name__}: {error}")
+    hot = watcher.why_void()
+    return Finding(RunState.VOID, FailureKind.DEVICE, hot) if hot else measured
+
+
+def with_measured(about: Results, measured: Measured, job: Job) -> Results:
+    """Samples, or a void Run that keeps them for a reader."""
+    done = replace(about, samples=metric_samples(measured.samples), extra=measured.extra)
+    return with_finding(done, Finding(RunState.VOID, FailureKind.HARNESS, measured.why_void), job) if measured.why_void else done
+
+
+def with_finding(about: Results, finding: Finding, job: Job) -> Results:
+    """What went wrong, with the ends of the logs."""
+    return replace(about, state=finding.state, failure=finding.failure, reason=finding.sentence, log_tail=log_tail(job.work))
 
 
 def _measure_engine(job: Job, watcher: Watcher) -> Measured:
@@ -92,29 +118,6 @@ def _measure_workload(job: Job, server: Server) -> Measured:
     if job.workload.workload_class is WorkloadClass.ACCURACY:
         return accuracy.measure(job, server)
     return serving.measure(job, server)
-
-
-def _results(job: Job, environment: Environment, watcher: Watcher, started_at: datetime, outcome: Measured | Finding) -> Results:
-    if isinstance(outcome, Measured):
-        why_void = outcome.why_void or watcher.why_void()
-        finding = Finding(RunState.VOID, FailureKind.HARNESS, why_void) if why_void else None
-    else:
-        finding = outcome
-    failed = finding is not None and finding.state is RunState.FAILED
-    return Results(
-        state=finding.state if finding else RunState.DONE,
-        samples=metric_samples(outcome.samples) if isinstance(outcome, Measured) and not failed else (),
-        started_at=started_at,
-        finished_at=datetime.now(UTC),
-        environment=environment,
-        device_states=watcher.states,
-        failure=finding.failure if finding else None,
-        reason=finding.sentence if finding else "",
-        log_tail=log_tail(job.work) if finding else "",
-        harness_version=HARNESS_VERSION,
-        run=identity(job),
-        extra=outcome.extra if isinstance(outcome, Measured) else {},
-    )
 
 
 if __name__ == "__main__":

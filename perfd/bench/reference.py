@@ -1,14 +1,16 @@
-"""Make reference output: `python -m perfd.bench.reference JOB FILE` launches the engine of a job and stores its greedy answers.
+"""Make reference output: launch an engine of perfd.toml on given weights and store its greedy answers in a data file of suites.
 
-JOB is the job.json that every Run leaves in its folder; FILE is a data file of suites/data with prompts. The answers of the job's
-weights are added to FILE, or replaced there. A changed FILE is another Workload: its Series begins anew.
+`python -m perfd.bench.reference FILE --engine NAME --artifact BUILD --weights WEIGHTS --revision REVISION`, where FILE is
+suites/data/greedy_reference.json, adds the answers of these weights to it, or replaces them. A changed file is another Workload:
+its Series begins anew.
 """
 
+import argparse
+import hashlib
 import json
 import os
 import sys
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,27 +19,39 @@ from perfd.bench.ask import Asker
 from perfd.bench.dialects import Greedy, dialect
 from perfd.bench.engine import EngineError, launched
 from perfd.bench.keeper import keep
-from perfd.domain.codec import from_json
+from perfd.config import load_config
+from perfd.domain.environment import Device
 from perfd.domain.job import Job
+from perfd.domain.subject import Launch
+from perfd.domain.suite import Workload, WorkloadClass
 from perfd.errors import BadInputError, PerfdError
-
-DEFAULT_TOKENS = 32
 
 
 def main(arguments: list[str]) -> int:
-    """FILE holds the answers; the exit code is 3 for bad use and 1 for an engine that did not answer."""
-    if len(arguments) != 2:
-        sys.stderr.write("usage: python -m perfd.bench.reference JOB FILE\n")
-        return 3
-    job_path, data_path = map(Path, arguments)
-    return keep(lambda: _make(job_path, data_path), os.getppid())
+    """FILE holds the answers; the exit code is 3 for bad input and 1 for an engine that did not answer."""
+    given = parser().parse_args(arguments)
+    return keep(lambda: _make(given), os.getppid())
 
 
-def _make(job_path: Path, data_path: Path) -> int:
+def parser() -> argparse.ArgumentParser:
+    """The command's options."""
+    made = argparse.ArgumentParser(prog="python -m perfd.bench.reference", description="Store an engine's greedy answers.")
+    made.add_argument("file", type=Path, help="data file with prompts and references")
+    made.add_argument("--engine", required=True, help="name of an engine in perfd.toml")
+    made.add_argument("--artifact", type=Path, required=True, help="folder of its Build")
+    made.add_argument("--weights", type=Path, required=True, help="the model's file")
+    made.add_argument("--revision", required=True, help="the Build's Revision, kept beside the answers")
+    made.add_argument("--config", type=Path, help="perfd.toml (default: the one of the current folder, or perfd's own)")
+    made.add_argument("--threads", type=int, default=1, help="threads that the engine uses (default: 1)")
+    made.add_argument("--output-tokens", type=int, default=24, help="tokens of each answer (default: 24)")
+    return made
+
+
+def _make(given: argparse.Namespace) -> int:
     try:
-        document = read_json(data_path)
-        job = from_json(Job, read_json(job_path))
-        data_path.write_text(text_of(with_reference(document, job)), encoding="utf-8")
+        document = read_json(given.file)
+        answers = _ask(given, [str(prompt) for prompt in document["prompts"]])
+        given.file.write_text(text_of(with_reference(document, given, answers)), encoding="utf-8")
     except EngineError as error:
         sys.stderr.write(f"{error.sentence}\n")
         return 1
@@ -47,28 +61,64 @@ def _make(job_path: Path, data_path: Path) -> int:
     return 0
 
 
-def with_reference(document: dict[str, Any], job: Job) -> dict[str, Any]:
-    """The document with this job's answers in the place of older ones of the same weights."""
-    if job.model is None or job.launch is None:
-        raise BadInputError("the job has no model or no launch stanza; take the job.json of a serving or accuracy Run")
-    count = int(job.workload.parameters.get("output_tokens", DEFAULT_TOKENS))
-    answers = _ask(job, job.launch.dialect, [str(prompt) for prompt in document["prompts"]], count)
+def with_reference(document: dict[str, Any], given: argparse.Namespace, answers: list[Greedy]) -> dict[str, Any]:
+    """The document with these answers in the place of older ones of the same weights."""
+    sha256 = sha256_of(given.weights)
     made = {
-        "model": job.model.name,
-        "weights_sha256": job.model.sha256,
-        "engine": job.subject,
-        "revision": job.revision,
+        "weights_sha256": sha256,
+        "engine": given.engine,
+        "revision": given.revision,
         "ids": [answer.ids for answer in answers],
         "pieces": [answer.pieces for answer in answers],
     }
-    others = [one for one in document["references"] if one["weights_sha256"] != job.model.sha256]
+    others = [one for one in document["references"] if one["weights_sha256"] != sha256]
     return {**document, "references": [*others, made]}
 
 
-def _ask(job: Job, speaks: str, prompts: list[str], count: int) -> list[Greedy]:
-    with tempfile.TemporaryDirectory() as folder, launched(replace(job, work=Path(folder))) as server:
+def sha256_of(path: Path) -> str:
+    """The hash of a file; raises BadInputError where it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise BadInputError(f"{path}: the weights cannot be read ({error.strerror})") from None
+
+
+def _ask(given: argparse.Namespace, prompts: list[str]) -> list[Greedy]:
+    launch = launch_of(given)
+    speaks = dialect(launch.dialect)
+    with tempfile.TemporaryDirectory() as folder, launched(job_of(given, launch, Path(folder))) as server:
         asker = Asker(server.port)
-        return [dialect(speaks).greedy(asker, prompt, count) for prompt in prompts]
+        return [speaks.greedy(asker, prompt, given.output_tokens) for prompt in prompts]
+
+
+def launch_of(given: argparse.Namespace) -> Launch:
+    """The engine's launch stanza; raises BadInputError that lists the engines there are."""
+    config = load_config(given.config, os.environ)
+    for engine in config.engines:
+        if engine.name == given.engine:
+            return engine.launch
+    there = ", ".join(engine.name for engine in config.engines)
+    raise BadInputError(f'there is no engine "{given.engine}" in the configuration; give --engine one of {there}')
+
+
+def job_of(given: argparse.Namespace, launch: Launch, work: Path) -> Job:
+    """What a launch needs; nothing is measured, so the rest stays empty."""
+    workload = Workload("", "reference", WorkloadClass.ACCURACY, {}, 0, "")
+    return Job(
+        subject=given.engine,
+        revision=given.revision,
+        build="",
+        artifact=given.artifact.absolute(),
+        workload=workload,
+        device=Device("", "cpu", ""),
+        occasion="",
+        run="",
+        work=work,
+        threads=given.threads,
+        launch=launch,
+        weights=given.weights.absolute(),
+    )
 
 
 def text_of(document: dict[str, Any]) -> str:

@@ -60,7 +60,6 @@ def plan_for(job: Job, server: Server, speaks: Dialect, model: str) -> LoadPlan:
         bounds=bounds_for(given),
         extra_body=speaks.load_body(given),
         keep_alive=speaks.keep_alive,
-        events=job.work / "events.jsonl",
         stall_s=patience_s,
         request_timeout_s=patience_s,
         drain_s=patience_s,

@@ -1,5 +1,6 @@
 """Accuracy: bounds that hold, references that fit, and numbers that move when the engine's numerics do."""
 
+import hashlib
 import json
 import math
 import random
@@ -12,11 +13,10 @@ from typing import Any
 
 import pytest
 
-from perfd.bench.accuracy import agreement, first_difference, keep_candidates, read_documents, reference_for
+from perfd.bench.accuracy import agreement, first_difference, read_documents, reference_for
 from perfd.bench.dialects import Greedy, Scored, candidates, counters, dialect, scored_from
 from perfd.bench.engine import EngineError
 from perfd.bench.runner import run_child
-from perfd.domain.codec import to_json
 from perfd.domain.job import Job
 from perfd.domain.model import Model
 from perfd.domain.results import Results
@@ -28,7 +28,8 @@ JobMaker = Callable[..., Job]
 TEXTS = {"documents": [{"name": "a", "text": "steady as she goes " * 40}, {"name": "b", "text": "all hands on deck " * 40}]}
 LIKELIHOOD = {"kind": "likelihood", "documents": "texts.json", "top_k": 48}
 GREEDY = {"kind": "greedy_agreement", "reference": "reference.json", "output_tokens": 6}
-WEIGHTS = Model("tiny", "", "", "", "a" * 64, "", "")
+WEIGHTS = Model("tiny", "", "", "", hashlib.sha256(b"tiny").hexdigest(), "", "")
+ENGINE = Path(__file__).parents[1] / "engines" / "tiny_engine.py"
 
 
 def samples(results: Results) -> dict[str, tuple[float, ...]]:
@@ -86,7 +87,7 @@ def test_an_answer_without_candidates_is_nonsense(answer: dict[str, Any]) -> Non
     assert caught.value.failure is FailureKind.NONSENSE
 
 
-def test_likelihood_has_one_sample_a_document_and_counts_its_bounds(score: Callable[..., Results], tmp_path: Path) -> None:
+def test_likelihood_has_one_sample_a_document_and_counts_its_bounds(score: Callable[..., Results]) -> None:
     results = score()
     found = samples(results)
 
@@ -94,7 +95,6 @@ def test_likelihood_has_one_sample_a_document_and_counts_its_bounds(score: Calla
     told = results.extra["likelihood"]
     assert told["positions"] == 318
     assert found["outside_top_k"][0] == sum(one["outside_top_k"] for one in told["documents"].values())
-    assert (tmp_path / "work" / "candidates.json.gz").exists()
 
 
 def test_scoring_twice_gives_the_same_and_other_numerics_do_not(score: Callable[..., Results]) -> None:
@@ -128,21 +128,64 @@ def test_too_few_positions_are_refused(score: Callable[..., Results], tmp_path: 
     assert "256 are needed" in results.reason
 
 
-def test_a_reference_is_made_by_a_real_run_and_agrees_with_itself_only(
-    make_job: JobMaker, score: Callable[..., Results], tmp_path: Path
-) -> None:
+CONFIG = """
+[[engines]]
+name = "tiny"
+recipe = "script"
+source = {{ kind = "folder", location = "." }}
+models = ["tiny"]
+suites = ["accuracy"]
+
+[engines.launch]
+command = ["{{python}}", "{engine}", "--port", "{{port}}"]
+dialect = "llamacpp"
+
+[[models]]
+name = "tiny"
+file = "weights"
+sha256 = "{sha256}"
+quantisation = "none"
+licence = "none"
+"""
+
+
+def make_reference(folder: Path, data: Path, *more: str) -> "subprocess.CompletedProcess[str]":
+    weights = folder / "weights"
+    weights.write_bytes(b"tiny")
+    (folder / "perfd.toml").write_text(CONFIG.format(engine=ENGINE, sha256=WEIGHTS.sha256))
+    options = ["--engine", "tiny", "--artifact", folder, "--weights", weights, "--revision", "7", "--output-tokens", "6", *more]
+    command = [sys.executable, "-m", "perfd.bench.reference", data, *options]
+    return subprocess.run(list(map(str, command)), check=False, capture_output=True, text=True, cwd=folder)
+
+
+def test_a_reference_is_made_by_a_real_run_and_agrees_with_itself_only(score: Callable[..., Results], tmp_path: Path) -> None:
     data = tmp_path / "reference.json"
     data.write_text(json.dumps({"prompts": ["one two", "three four five"], "references": []}))
-    job = replace(make_job(WorkloadClass.ACCURACY, GREEDY, data=tmp_path), model=WEIGHTS)
-    (tmp_path / "job.json").write_text(json.dumps(to_json(job)))
-    job.work.mkdir()
-    subprocess.run([sys.executable, "-m", "perfd.bench.reference", str(tmp_path / "job.json"), str(data)], check=True)
+    made = make_reference(tmp_path, data)
+    assert made.returncode == 0, made.stderr
 
     same = samples(score(parameters=GREEDY))["greedy_agreement"]
     other = samples(score(parameters=GREEDY, blur=6.0))["greedy_agreement"]
 
     assert same == (1.0, 1.0)
     assert min(other) < 1.0
+
+
+def test_a_reference_made_again_replaces_the_one_of_its_weights(tmp_path: Path) -> None:
+    data = tmp_path / "reference.json"
+    data.write_text(json.dumps({"prompts": ["one two"], "references": []}))
+    texts = [(make_reference(tmp_path, data).returncode, data.read_text()) for _ in range(2)]
+
+    assert texts[0] == texts[1]
+    assert len(json.loads(data.read_text())["references"]) == 1
+
+
+def test_a_reference_of_an_unknown_engine_is_refused(tmp_path: Path) -> None:
+    data = tmp_path / "reference.json"
+    data.write_text(json.dumps({"prompts": [], "references": []}))
+    made = make_reference(tmp_path, data, "--engine", "other")
+
+    assert (made.returncode, made.stderr) == (3, 'there is no engine "other" in the configuration; give --engine one of tiny\n')
 
 
 def test_other_weights_have_no_reference() -> None:
@@ -168,12 +211,6 @@ def test_agreement_is_counted_place_by_place() -> None:
 def test_documents_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match=r"none\.json: the data file cannot be read"):
         read_documents(tmp_path / "none.json")
-
-
-def test_engines_that_report_no_candidates_leave_no_candidates_file(tmp_path: Path) -> None:
-    keep_candidates(tmp_path / "c.gz", {"a": [Scored(1.0)]})
-
-    assert not (tmp_path / "c.gz").exists()
 
 
 def test_counters_of_known_servers_are_summed_over_their_labels() -> None:
