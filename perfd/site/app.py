@@ -9,7 +9,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from perfd import HARNESS_VERSION
 from perfd.config import Schedule
 from perfd.site import api, builds, compare, health, home, kernels, launches, manual, regressions, runs, series, status
-from perfd.site.headers import SecurityHeaders
+from perfd.site.headers import HeadAsGet, SecurityHeaders
 from perfd.site.site import Site
 from perfd.site.static import KeptFiles, web_folder
 from perfd.site.templates import Pages
@@ -42,4 +42,5 @@ def create_app(store: Store, *, clock: Callable[[], datetime] = utc_now, schedul
     add_troubles(app)
     app.add_middleware(GZipMiddleware, minimum_size=1000)
     app.add_middleware(SecurityHeaders)
+    app.add_middleware(HeadAsGet)
     return app

@@ -28,6 +28,7 @@ class Night(NamedTuple):
     verdicts: tuple[tuple[str, int], ...]
     missing: tuple[dict[str, str], ...]
     missing_count: int
+    judged: int
 
 
 @router.get("/")
@@ -68,4 +69,5 @@ def _night(summary: OccasionSummary | None, sentence: str) -> Night:
         tuple((one.value, counts.get(one, 0)) for one in order),
         tuple({"key": one.key, "label": run_label(one), "word": unmeasured_word(one)} for one in lost[:MOST_MISSING]),
         sum(one.state is not RunState.DONE for one in lost),
+        sum(counts.values()),
     )

@@ -48,6 +48,7 @@ def test_an_empty_home_says_what_to_do(empty: httpx.Client) -> None:
     assert "No night has been run yet." in page
     assert "run perfd nightly" in page
     assert "Nothing was due yet." in page
+    assert "Nothing was judged yet." in page
 
 
 def test_home_says_last_night_in_one_sentence(filled: httpx.Client) -> None:
@@ -265,6 +266,12 @@ def test_the_site_changes_nothing(filled: httpx.Client) -> None:
 
     assert 405 == answer.status_code
     assert "read with GET" in words(answer.text)
+
+
+def test_head_is_answered_like_get_without_a_body(filled: httpx.Client) -> None:
+    answer = filled.head("/healthz")
+
+    assert (200, b"") == (answer.status_code, answer.content)
 
 
 def test_every_answer_has_the_security_headers(filled: httpx.Client) -> None:
