@@ -15,4 +15,4 @@ def canonical(value: Json) -> str:
 
 def digest(value: Json) -> str:
     """The sha256 of `canonical(value)`, 64 hexadecimal digits."""
-    return hashlib.sha256(canonical(value).encode()).hexdigest()
+    return hashlib.sha256(canonical(value).encode("utf-8", "surrogatepass")).hexdigest()

@@ -6,7 +6,7 @@ from perfd.domain.codec import to_json
 from perfd.domain.environment import Environment
 from perfd.domain.identity import digest
 from perfd.store import tables
-from perfd.store.writing import AnyRow, clean, ensure
+from perfd.store.writing import AnyRow, clean, ensure, name
 
 E = tables.environment.c
 
@@ -14,7 +14,11 @@ E = tables.environment.c
 def write(connection: Connection, environment: Environment) -> AnyRow:
     """The Environment stands there; its row (id, device_id, hardware_hash, epoch)."""
     device = environment.device
-    words = {"host": device.host, "name": device.name, "device_class": device.device_class}
+    words = {
+        "host": name(device.host, "a host"),
+        "name": name(device.name, "a device"),
+        "device_class": name(device.device_class, "a device class"),
+    }
     rest = {
         "device_id": ensure(connection, tables.device, words),
         "hardware_hash": environment.hardware_hash,

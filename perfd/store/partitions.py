@@ -4,8 +4,6 @@ from datetime import UTC, datetime
 
 from sqlalchemy import Connection, text
 
-from perfd.errors import PerfdError
-
 YEARS = range(2000, 2200)
 LOCK = 0x70657266_73_616D  # two writers that need the same new month make it one after the other
 
@@ -13,7 +11,7 @@ LOCK = 0x70657266_73_616D  # two writers that need the same new month make it on
 def ensure(connection: Connection, moment: datetime) -> str:
     """The partition of that month is there; its name."""
     if moment.year not in YEARS:
-        raise PerfdError(
+        raise BadInputError(
             f"a Run that began at {moment.isoformat()} is not stored: the clock of its machine must be wrong; set it"
         )
     first, following = month_of(moment)

@@ -41,6 +41,8 @@ class Written(StrEnum):
     STORED = "stored"
     ALREADY = "already"
     """The same results stood there; nothing was changed."""
+    REFUSED = "refused"
+    """The results were no good: the Run is failed as nonsense, and says why."""
     STALE = "stale"
     """Another worker has claimed the Run since, or it was ended; nothing was changed."""
 

@@ -1,6 +1,5 @@
 """Results of Runs: Samples, Environment, device states and Points, written in one transaction or not at all."""
 
-import hashlib
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -10,20 +9,21 @@ from sqlalchemy import Connection, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from perfd.domain.codec import to_json
+from perfd.domain.identity import digest
 from perfd.domain.metric import METRICS, Metric, MetricKind
-from perfd.domain.results import MetricSamples, Results, dump
+from perfd.domain.results import MetricSamples, Results
 from perfd.domain.run import RunState, SeriesKey
-from perfd.errors import PerfdError
+from perfd.errors import BadInputError, PerfdError
 from perfd.store import environments, partitions, tables
 from perfd.store.records import ClaimedRun, Reduced, Written
-from perfd.store.writing import AnyRow, clean, ensure
+from perfd.store.writing import AnyRow, clean, ensure, name
 
 R = tables.run.c
 
 
 def write(connection: Connection, claimed: ClaimedRun, given: Results, points: Mapping[str, Reduced], now: datetime) -> Written:
     """As `Runs.finish`, inside a transaction of the caller's."""
-    told = hashlib.sha256(dump(given).encode("utf-8", "replace")).hexdigest()
+    told = digest(clean(to_json(given)))
     run = connection.execute(select(tables.run).where(R.id == claimed.id).with_for_update()).one()
     if run.results_digest == told:
         return Written.ALREADY
@@ -59,8 +59,10 @@ def _ended(given: Results, where: AnyRow | None) -> dict[str, Any]:
 
 
 def ensure_metric(connection: Connection, samples: MetricSamples) -> int:
-    """The id of the Metric; raises PerfdError when it stands there with another unit or direction."""
-    known = METRICS.get(samples.name) or Metric(samples.name, samples.unit, samples.better, MetricKind.SPEED, "")
+    """The id of the Metric; raises BadInputError when it stands there with another unit or direction."""
+    unit = name(samples.unit, "a unit")
+    new = Metric(name(samples.name, "a Metric"), unit, samples.better, MetricKind.SPEED, "")
+    known = METRICS.get(samples.name, new)
     M = tables.metric.c  # noqa: N806  # columns
     made = ensure(
         connection,
@@ -76,9 +78,9 @@ def ensure_metric(connection: Connection, samples: MetricSamples) -> int:
         },
     )
     row = connection.execute(select(M.unit, M.better).where(M.id == made)).one()
-    if (row.unit, row.better) != (samples.unit, samples.better.value):
-        raise PerfdError(
-            f"the Metric {samples.name} came in {samples.unit} ({samples.better} is better), and is stored in {row.unit} "
+    if (row.unit, row.better) != (unit, samples.better.value):
+        raise BadInputError(
+            f"the Metric {known.name} came in {unit} ({samples.better} is better), and is stored in {row.unit} "
             f"({row.better} is better); give one of the two another name"
         )
     return made
@@ -124,8 +126,8 @@ def _write_points(
         "hardware_hash": where.hardware_hash,
         "epoch": where.epoch,
     }
-    for name, reduced in points.items():
-        series = {"series_id": _ensure_series(connection, run, place, (name, metrics[name]))}
+    for metric, reduced in points.items():
+        series = {"series_id": _ensure_series(connection, run, place, (metric, metrics[metric]))}
         low, high = reduced.interval or (None, None)
         numbers = {"value": reduced.value, "low": low, "high": high, "n": reduced.n}
         connection.execute(insert(tables.point).values(**series, **common, **numbers))
@@ -156,7 +158,7 @@ def _place(connection: Connection, run: AnyRow) -> AnyRow:
 
 def _ensure_series(connection: Connection, run: AnyRow, place: AnyRow, metric: tuple[str, int]) -> int:
     """The id of the Series of that Metric (name, id) that the Run belongs to."""
-    name, metric_id = metric
+    metric_name, metric_id = metric
     words = {
         "branch": place.branch,
         "model": place.model or "",
@@ -164,6 +166,6 @@ def _ensure_series(connection: Connection, run: AnyRow, place: AnyRow, metric: t
         "parallelism": run.parallelism,
         "device_class": run.device_class,
     }
-    key = SeriesKey(subject=place.subject, workload=place.workload, metric=name, **words)
+    key = SeriesKey(subject=place.subject, workload=place.workload, metric=metric_name, **words)
     rest = {"subject_id": place.subject_id, "workload_id": run.workload_id, "metric_id": metric_id, **words}
     return ensure(connection, tables.series, {"fingerprint": key.fingerprint}, rest | {"created_at": func.now()})

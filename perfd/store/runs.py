@@ -14,6 +14,7 @@ from perfd.domain.occasion import Occasion
 from perfd.domain.results import Results
 from perfd.domain.run import Arm, FailureKind, RunState
 from perfd.domain.subject import SubjectKind
+from perfd.errors import BadInputError
 from perfd.store import occasions, results, tables
 from perfd.store.records import ClaimedRun, Reduced, Written
 from perfd.store.workloads import read_model, read_workload
@@ -63,8 +64,14 @@ class Runs:
 
         Points are written only where the occasion enters Series, and only for a done Run.
         """
+        try:
+            with self.engine.begin() as connection:
+                return results.write(connection, claimed, given, points, now)
+        except BadInputError as error:
+            ended = _failed(FailureKind.NONSENSE, f"its results cannot be stored: {error.message}", now)
         with self.engine.begin() as connection:
-            return results.write(connection, claimed, given, points, now)
+            refused = connection.execute(_held(claimed).values(**ended)).rowcount == 1
+        return Written.REFUSED if refused else Written.STALE
 
     def put_back(self, claimed: ClaimedRun, reason: str, not_before: datetime, now: datetime) -> bool:
         """The Run is queued again for later, or failed as the harness's fault after too many tries; False when it is not ours."""

@@ -1,11 +1,16 @@
 """Small ways of writing that every question shares: upserts by natural key, and text that Postgres can hold."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from sqlalchemy import Connection, Row, Table, literal, select
 from sqlalchemy.dialects.postgresql import Insert, insert
 
+from perfd.errors import BadInputError
+
+LONGEST_NAME = 300
+"""Characters; a key of an index holds 2,700 bytes."""
 AnyRow: TypeAlias = Row[*tuple[Any, ...]]
 """A row whose columns are read by name."""
 
@@ -36,12 +41,21 @@ def added(connection: Connection, row: Insert) -> bool:
 
 
 def clean(value: Any) -> Any:
-    """The same text or JSON without what Postgres refuses: NUL and lone surrogates, which engines do print."""
+    """The same text or JSON without what Postgres refuses: NUL, lone surrogates, infinite numbers. Engines do print them."""
     if isinstance(value, str):
         shown = value.replace("\x00", "\N{SYMBOL FOR NULL}")
         return shown.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, float) and not math.isfinite(value):
+        return repr(value)
     if isinstance(value, Mapping):
         return {clean(str(key)): clean(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [clean(item) for item in value]
     return value
+
+
+def name(value: str, what: str) -> str:
+    """A name that came from outside, fit to be a key; raises BadInputError for one that is too long for that."""
+    if len(value) > LONGEST_NAME:
+        raise BadInputError(f"{what} has a name of {len(value)} characters ({value[:30]}…); at most {LONGEST_NAME} are stored")
+    return str(clean(value))

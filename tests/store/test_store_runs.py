@@ -28,7 +28,6 @@ from perfd.domain.occasion import Occasion
 from perfd.domain.results import MetricSamples, Results
 from perfd.domain.run import FailureKind, OccasionKind, RunState
 from perfd.domain.suite import Workload, WorkloadClass
-from perfd.errors import PerfdError
 from perfd.store import Store
 from perfd.store.records import Written
 
@@ -121,17 +120,41 @@ def test_a_stale_worker_is_refused_and_writes_nothing(world: World) -> None:
     assert Written.STALE == world.store.runs.finish(slow, results, reduced(results), later)
 
 
-def test_results_that_cannot_be_stored_leave_the_run_claimed(world: World) -> None:
+@pytest.mark.parametrize(
+    ("measured", "why"),
+    [
+        (MetricSamples("ttft_s", "ms", Better.LOWER, (1.0,)), "ttft_s came in ms (lower is better), and is stored in s"),
+        (MetricSamples("ttft_s", "s", Better.HIGHER, (1.0,)), "ttft_s came in s (higher is better), and is stored in s (lower"),
+        (MetricSamples("x" * 5000, "s", Better.LOWER, (1.0,)), "a Metric has a name of 5000 characters"),
+    ],
+)
+def test_results_that_cannot_be_stored_fail_the_run_and_leave_no_trace(world: World, measured: MetricSamples, why: str) -> None:
     world.measured_night(1.0, 2.0)
     world.open(night(1), plan(1))
     world.build()
-    claimed = world.claim()
-    odd = done(world.now, samples(1.0, name="itl_s"), MetricSamples("ttft_s", "ms", Better.LOWER, (1.0,)))
+    odd = done(world.now, samples(1.0, name="itl_s"), measured)
 
-    with pytest.raises(PerfdError, match=r"ttft_s came in ms .* stored in s"):
-        world.store.runs.finish(claimed, odd, {}, world.now)
-    assert 2 == rows(world.store, "sample")
-    assert world.store.runs.heartbeat(claimed, world.now + LEASE)
+    assert Written.REFUSED == world.store.runs.finish(world.claim(), odd, {}, world.now)
+    [run] = world.store.pages.occasion(night(1)).runs
+    assert FailureKind.NONSENSE == run.failure
+    assert why in run.reason
+    assert (2, 1, 1) == (rows(world.store, "sample"), rows(world.store, "metric"), rows(world.store, "point"))
+
+
+def test_hostile_names_and_numbers_are_stored_as_text(world: World) -> None:
+    world.open(night(), plan(0))
+    world.build()
+    claimed = world.claim()
+    environment = Environment(Device("h\x00", "cpu\ud800", CPU), {"a\x00": "b\x00"}, "p\x00", {"k": "\udfff"})
+    results = done(world.now, samples(1.0, name="n\x00"), environment=environment, extra={"infinite": float("inf")})
+
+    assert Written.STORED == world.store.runs.finish(claimed, results, {}, world.now)
+    assert Written.ALREADY == world.store.runs.finish(claimed, results, {}, world.now)
+    page = world.store.pages.run_page(claimed.key)
+    assert page is not None
+    assert page.environment is not None
+    assert ("h\N{SYMBOL FOR NULL}", "cpu?") == (page.environment.device.host, page.environment.device.name)
+    assert {"infinite": "inf"} == page.extra
 
 
 def test_a_dead_worker_of_this_host_loses_its_run_at_once(world: World) -> None:
@@ -264,8 +287,8 @@ def test_a_run_from_no_sensible_year_is_refused(world: World) -> None:
     world.build()
     old = done(world.now.replace(year=1066), samples(1.0))
 
-    with pytest.raises(PerfdError, match="1066"):
-        world.store.runs.finish(world.claim(), old, reduced(old), world.now)
+    assert Written.REFUSED == world.store.runs.finish(world.claim(), old, reduced(old), world.now)
+    assert "1066-11-20" in world.store.pages.occasion(night()).runs[0].reason
 
 
 def test_twenty_thousand_samples_come_back_as_they_were(world: World) -> None:
