@@ -1,11 +1,13 @@
 """The calibration server sends what it says, and the client finds every token of it on every shape."""
 
 import sys
+from dataclasses import replace
 
 import pytest
 
 from perfd.bench.calibrate import Shape, StreamPlan, calibrate
-from perfd.bench.calibrate.measure import calibration_server, pairs_of, read_truth
+from perfd.bench.calibrate.measure import calibration_server, pairs_of, read_truth, stream_for
+from perfd.bench.calibrate.quiet import CpuTimes, why_not_quiet
 from perfd.bench.calibrate.shapes import steps_of
 from perfd.bench.load import LoadPlan, PromptPlan, metrics, run_load
 from perfd.errors import PerfdError
@@ -49,6 +51,24 @@ def test_a_closed_load_is_calibrated_at_its_concurrency() -> None:
 
     assert (3, None) == (found.concurrency, found.asked_rps)
     assert found.requests >= 3
+
+
+def test_a_lone_stream_is_calibrated_with_answers_quick_enough_to_count() -> None:
+    plan = LoadPlan(url="http://127.0.0.1:1", model="m", requests=1, concurrency=1, prompts=PromptPlan(max_tokens=32))
+
+    stream = stream_for(plan, seconds=2.0)
+
+    assert (32, pytest.approx(0.02), pytest.approx(0.002)) == (stream.tokens, stream.ttft_s, stream.gap_s)
+    assert StreamPlan(tokens=32) == stream_for(replace(plan, concurrency=None, rate_rps=1.0), seconds=2.0)
+
+
+def test_a_busy_host_is_not_measured_on() -> None:
+    quiet, busy, stolen = CpuTimes(1000, 990, 0), CpuTimes(2000, 1500, 0), CpuTimes(2000, 1985, 15)
+
+    assert () == why_not_quiet(CpuTimes(0, 0, 0), quiet, cores=2)
+    assert ("the cores are 49% busy",) == tuple(said[:22] for said in why_not_quiet(quiet, busy, cores=2))
+    assert ("the hypervisor takes 1.5%",) == tuple(said[:25] for said in why_not_quiet(quiet, stolen, cores=2))
+    assert ("1 core, and client and server need one each",) == why_not_quiet(CpuTimes(0, 0, 0), quiet, cores=1)
 
 
 def test_a_calibration_server_that_cannot_start_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

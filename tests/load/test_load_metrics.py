@@ -168,10 +168,23 @@ def test_the_answer_has_the_fields_of_the_design() -> None:
     assert "self_calibration" in answer["client"]
 
 
-def test_a_client_that_sends_late_voids_the_run() -> None:
-    late = tuple(trace(i, 100 * i, sent_ns=100 * i * MS + 30 * MS) for i in range(3))
+def sent_late(late: int, count: int) -> EventLog:
+    return EventLog(head(), tuple(trace(i, 100 * i, sent_ns=100 * i * MS + (30 * MS if i < late else 0)) for i in range(count)))
 
-    assert "the client sent late: p99 of the send lag is 30.00 ms" in report_from(EventLog(head(), late)).why_invalid[0]
+
+def test_a_client_that_sends_late_voids_the_run() -> None:
+    said = report_from(sent_late(3, 3)).why_invalid
+
+    assert (
+        "the client sent late: 3 of 3 requests by more than 2.00 ms (2.0% of the median TTFT), the worst by 30.00 ms",
+    ) == said
+
+
+@pytest.mark.parametrize(
+    ("late", "count", "valid"), [(1, 3, False), (1, 20, True), (2, 20, False), (2, 200, True), (3, 200, False)]
+)
+def test_one_late_request_in_a_hundred_is_allowed_and_one_of_a_few(late: int, count: int, valid: bool) -> None:  # noqa: FBT001 - a table
+    assert valid == report_from(sent_late(late, count)).valid
 
 
 def test_an_offered_load_that_is_not_the_drawn_one_voids_the_run() -> None:

@@ -20,6 +20,7 @@ from perfd.domain.identity import Json
 from perfd.errors import PerfdError
 
 FEWEST_REQUESTS = 20
+LEAST_SCALE = 0.2
 MOST_TOKENS = 64
 Truth = Mapping[str, tuple[int, list[tuple[int, int]], list[int]]]
 """X-Request-Id → (arrival, (ns, tokens) of each send, lateness of each send)."""
@@ -53,15 +54,27 @@ class Calibration:
 
 
 def calibrate(plan: LoadPlan, seconds: float = 3.0, stream: StreamPlan | None = None) -> Calibration:
-    """The client's error for the plan's load, measured for `seconds` on this machine; at least 20 requests are sent.
+    """The client's error for the plan's load, measured for `seconds` on this machine.
+
+    A slower load than 20 requests in that time is measured as if it were that fast, which can only be harder for the client.
 
     Raises PerfdError when no request of it completed.
     """
-    stream = stream or StreamPlan(tokens=max(2, min(plan.prompts.max_tokens, MOST_TOKENS)))
+    stream = stream or stream_for(plan, seconds)
     with calibration_server(stream) as port:
         report = run_load(calibration_plan(plan, port, seconds, stream))
         truth = read_truth(port)
     return compare(report, truth, stream.shape)
+
+
+def stream_for(plan: LoadPlan, seconds: float) -> StreamPlan:
+    """Answers of the plan's length; for a closed load so quick that about 40 of them are over in the time."""
+    stream = StreamPlan(tokens=max(2, min(plan.prompts.max_tokens, MOST_TOKENS)))
+    if plan.is_open:
+        return stream
+    room_s = (plan.concurrency or 1) * seconds / (2 * FEWEST_REQUESTS)
+    scale = max(LEAST_SCALE, min(1.0, room_s / (stream.ttft_s + stream.tokens * stream.gap_s)))
+    return replace(stream, ttft_s=stream.ttft_s * scale, gap_s=stream.gap_s * scale, slow_extra_s=stream.slow_extra_s * scale)
 
 
 def calibration_plan(plan: LoadPlan, port: int, seconds: float, stream: StreamPlan) -> LoadPlan:

@@ -11,7 +11,7 @@ import select
 import socket
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from perfd.bench.calibrate.shapes import Step, StreamPlan, steps_of
@@ -132,7 +132,7 @@ class CalibrationServer:
         fields = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
         peer.keep = fields.get("connection", "").lower() != "close"
         if first.startswith("GET "):
-            self._tell(peer)
+            self._tell(peer, first.split()[1])
             return
         peer.answer = Sent(fields.get("x-request-id", ""), ns)
         peer.body_left = max(0, int(fields.get("content-length", "0")) - len(rest))
@@ -192,14 +192,15 @@ class CalibrationServer:
         if self._peers.pop(peer.sock.fileno(), None) is not None:
             peer.sock.close()
 
-    def _tell(self, peer: Peer) -> None:
-        truth = [
-            {"request": s.request, "arrival_ns": s.arrival_ns, "sends": s.sends, "lateness_ns": s.lateness_ns} for s in self._log
-        ]
-        body = json.dumps(truth).encode()
-        head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
-        peer.keep = False
-        self._log.clear()
+    def _tell(self, peer: Peer, path: str) -> None:
+        """The log since it was last read, or the one model's name for clients that ask for it."""
+        if path == "/truth":
+            told: object = [asdict(sent) for sent in self._log]
+            self._log.clear()
+        else:
+            told = {"object": "list", "data": [{"id": "truth", "object": "model"}]}
+        body = json.dumps(told).encode()
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
         self._send(peer, head.encode() + body)
 
 
