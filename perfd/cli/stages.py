@@ -10,8 +10,8 @@ from perfd.cli import main
 from perfd.cli.group import FINE, answer, json_option
 from perfd.cli.opened import opened
 from perfd.cli.tell import Teller
-from perfd.stages.context import Context, is_dead
-from perfd.stages.night import STAGES, Stage
+from perfd.stages.context import Context
+from perfd.stages.night import STAGES, Stage, look_around
 
 IDLE_S = 2.0
 """A worker with nothing to do looks again after this time."""
@@ -49,16 +49,10 @@ def _keep_on(context: Context, stages: tuple[Stage, ...]) -> int:
             worked = sum(stage(context) for stage in stages)
             done += worked
             if not worked:
-                _rest(context)
+                look_around(context)
+                time.sleep(IDLE_S)
     except KeyboardInterrupt:
         return done
-
-
-def _rest(context: Context) -> None:
-    """Nothing to do here: say that we are alive, free what the dead had claimed, and wait a little."""
-    context.store.runs.requeue_lapsed(context.now(), is_dead)
-    context.store.builds.requeue_lapsed(context.now(), is_dead)
-    time.sleep(IDLE_S)
 
 
 for _name, _stage in STAGES.items():

@@ -38,6 +38,7 @@ def _measure_on(context: Context, bench: Bench) -> bool:
         if claimed is None:
             return False
         _tell_progress(context, claimed)
+        context.store.workers.seen(context.worker, context.now(), doing=claimed.workload.name, device_class=claimed.device_class)
         results = _run(context, claimed, bench)
     written = context.store.runs.finish(claimed, results, points(results), context.now())
     _tell_outcome(context, claimed, results, written)

@@ -53,10 +53,16 @@ def next_night(schedule: Schedule, now: datetime) -> datetime:
 
 def work_off(context: Context) -> bool:
     """Everything that can be done now is done, stage after stage; returns whether there was anything."""
-    context.store.runs.requeue_lapsed(context.now(), is_dead)
-    context.store.builds.requeue_lapsed(context.now(), is_dead)
+    look_around(context)
     worked = [_to_the_end(stage, context) for stage in STAGES.values()]
     return any(worked)
+
+
+def look_around(context: Context) -> None:
+    """Others know that this worker lives, and what the dead had claimed is free again."""
+    context.store.workers.seen(context.worker, context.now())
+    context.store.runs.requeue_lapsed(context.now(), is_dead)
+    context.store.builds.requeue_lapsed(context.now(), is_dead)
 
 
 def _to_the_end(stage: Stage, context: Context) -> bool:
