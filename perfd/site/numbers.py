@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 SIGNIFICANT = 4
+LEAST = 0.00005
+"""Effects below half of the last digit that is shown are shown as none."""
 NOTHING = "\u2013"
 """What stands where there is no number: a dash."""
 MINUS = "\u2212"
@@ -63,6 +65,8 @@ def percent(effect: float | None) -> str:
         return NOTHING
     if effect == 0.0:
         return "0 %"
+    if abs(effect) < LEAST:
+        return "0.00 %"
     share = effect * 100
     decimals = 0 if abs(share) >= 100 else 1 if abs(share) >= 1 else 2
     return f"{share:+,.{decimals}f} %".replace("-", MINUS)
@@ -86,7 +90,7 @@ def effect_between(before: float | None, after: float | None) -> float | None:
 
 def arrow(effect: float | None) -> str:
     """Which way the number moved (not whether that is good): ▲, ▼, or "" when it did not."""
-    if effect is None or not math.isfinite(effect) or effect == 0.0:
+    if effect is None or not math.isfinite(effect) or abs(effect) < LEAST:
         return ""
     return "▲" if effect > 0 else "▼"
 

@@ -7,7 +7,7 @@ from perfd.domain.occasion import OccasionState
 from perfd.domain.run import RunState
 from perfd.domain.verdict import Outcome
 from perfd.site.numbers import percent
-from perfd.site.rows import better_word, model_of
+from perfd.site.rows import better_word, change_word, model_of
 from perfd.site.templates import short
 from perfd.store.records import OccasionRow, OccasionSummary, RegressionRow, RunPage, SeriesPage
 
@@ -79,7 +79,7 @@ def series(page: SeriesPage) -> str:
         standing = [change for change in page.changes if change.gone_at is None]
         if standing:
             last = standing[-1]
-            word = "worse" if last.worse else "better"
+            word = change_word(last).replace("?", ", if it is no spike")
             since = sum(row.point.ordinal >= last.ordinal for row in page.points)
             ago = f"{plural(since, 'Point')} ago"
             return (

@@ -1,14 +1,18 @@
 """Jinja2 as the pages use it: everything is escaped, an unknown name is an error, and numbers have their filters."""
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse
 
 from perfd.site import numbers
 from perfd.site.static import static_url, web_folder
+
+_TICKED = re.compile("`([^`]{1,200})`")
 
 
 def environment() -> Environment:
@@ -25,6 +29,7 @@ def environment() -> Environment:
         iso=iso,
         utc=utc,
         short=short,
+        prose=prose,
         arrow=numbers.arrow,
         percent=numbers.percent,
         percents=numbers.percents,
@@ -47,6 +52,11 @@ def short(text: str, most: int = 80) -> str:
     """At most `most` characters on one line; what was cut is shown by an ellipsis."""
     line = " ".join(text[: most * 4].split())
     return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def prose(text: str, most: int = 1000) -> Markup:
+    """A sentence for people: escaped, cut, and with what stands in `backticks` as code."""
+    return Markup(_TICKED.sub(r"<code>\1</code>", str(escape(short(text, most)))))  # noqa: S704  # escaped just here
 
 
 class Pages:

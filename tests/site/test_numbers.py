@@ -42,7 +42,14 @@ def test_what_is_no_number_is_a_dash() -> None:
 
 
 @pytest.mark.parametrize(
-    ("effect", "text", "arrow"), [(0.051, "+5.1 %", "▲"), (-0.004, f"{MINUS}0.40 %", "▼"), (1.5, "+150 %", "▲"), (0.0, "0 %", "")]
+    ("effect", "text", "arrow"),
+    [
+        (0.051, "+5.1 %", "▲"),
+        (-0.004, f"{MINUS}0.40 %", "▼"),
+        (1.5, "+150 %", "▲"),
+        (0.0, "0 %", ""),
+        (1e-6, "0.00 %", ""),
+    ],
 )
 def test_an_effect_has_its_sign_and_its_arrow(effect: float, text: str, arrow: str) -> None:
     assert (text, arrow) == (numbers.percent(effect), numbers.arrow(effect))

@@ -63,8 +63,8 @@
     return (chart) => {
       for (const epoch of series.epochs) rule(chart, epoch.index, css("--epoch"), [2, 3], epoch.word, 1);
       for (const change of series.changes) {
-        const colour = change.word === "worse" ? css("--mark-worse") : css("--mark-better");
-        rule(chart, change.index, colour, [], `${change.effect > 0 ? "▲" : "▼"} ${percent(change.effect)} ${change.word}`, 0);
+        const colour = change.word.startsWith("worse") ? css("--mark-worse") : css("--mark-better");
+        rule(chart, change.index, colour, change.status === "detected" ? [] : [5, 4], `${change.effect > 0 ? "▲" : "▼"} ${percent(change.effect)} ${change.word}`, 0);
       }
     };
   }
