@@ -12,6 +12,7 @@ import fcntl
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -41,10 +42,13 @@ SIGNS = {
         "{where} was made by another version of Postgres; docs/operations.md says how to move the data"
     ),
 }
+ANSWER_WITHIN_S = 30.0
+LARGE_LOG_BYTES = 10_000_000
 SETTINGS = {
     "listen_addresses": "",
     "unix_socket_permissions": "0700",
     "log_min_messages": "warning",
+    "log_checkpoints": "off",
     "max_connections": "100",
     "lc_messages": "C",
 }
@@ -76,6 +80,7 @@ class EmbeddedPostgres:
                 self._places = find_places(self.home)
                 self._ensure_data()
                 self._ensure_running()
+                self._wait_for_answer()
         except PermissionError as error:
             self._leave()
             raise PerfdError(
@@ -138,18 +143,38 @@ class EmbeddedPostgres:
             "group": places.group,
         }
         program = [sys.executable, "-I", str(Path(__file__).with_name("supervisor.py")), json.dumps(job)]
-        with (self.home / "server.log").open("a") as log:
+        with _fresh_log(self.home / "server.log").open("a", encoding="utf-8") as log:
+            before = log.tell()
             answer = subprocess.run(
-                program,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                check=False,
-                text=True,
-                env=places.environment(),
+                program, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, check=False, env=places.environment()
             )
-        if answer.stdout != "ready\n":
-            raise PerfdError(explain((self.home / "server.log").read_text(errors="replace"), places.data))
+        if answer.stdout != b"ready\n":
+            told = (self.home / "server.log").read_bytes()[before:]
+            raise PerfdError(explain(told.decode("utf-8", "replace"), places.data))
+
+    def _wait_for_answer(self) -> None:
+        """The server listens where we look; it may just be coming back after it was killed."""
+        address = str(self.places.socket / ".s.PGSQL.5432")
+        deadline = time.monotonic() + ANSWER_WITHIN_S
+        while not _listens(address):
+            if time.monotonic() > deadline:
+                raise PerfdError(
+                    f"perfd's Postgres runs, but does not answer on {address}; another process of this state folder may see "
+                    f"another /tmp (systemd's PrivateTmp): its log is {self.home / 'server.log'}"
+                )
+            time.sleep(0.02)
+
+
+def _fresh_log(log: Path) -> Path:
+    """The log's path; one that grew large was put aside."""
+    if log.exists() and log.stat().st_size > LARGE_LOG_BYTES:
+        log.replace(log.with_name(log.name + ".old"))
+    return log
+
+
+def _listens(address: str) -> bool:
+    with socket.socket(socket.AF_UNIX) as caller:
+        return caller.connect_ex(address) == 0
 
 
 def _take(lock: IO[str], how: int) -> bool:

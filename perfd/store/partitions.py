@@ -4,6 +4,8 @@ from datetime import UTC, datetime
 
 from sqlalchemy import Connection, text
 
+from perfd.errors import BadInputError
+
 YEARS = range(2000, 2200)
 LOCK = 0x70657266_73_616D  # two writers that need the same new month make it one after the other
 

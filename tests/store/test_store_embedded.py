@@ -175,6 +175,31 @@ def test_data_of_another_version_is_refused_and_left_alone(state: Path) -> None:
     assert "99\n" == version.read_text()
 
 
+def test_a_server_that_cannot_start_tells_why_and_nothing_is_left_running(state: Path) -> None:
+    with quick(state) as server:
+        settings = server.places.data / "postgresql.conf"
+    good = settings.read_text()
+    settings.write_text(good + "shared_buffers = plenty\n")
+
+    with pytest.raises(PerfdError, match=r"did not start: .*configuration file .* contains errors"):
+        quick(state).__enter__()
+    wait_for_the_end(state)
+    settings.write_text(good)
+    with quick(state) as server:
+        assert 1 == query(server.url, "SELECT 1")
+
+
+def test_an_old_complaint_in_the_log_is_not_taken_for_a_new_one(state: Path) -> None:
+    with quick(state) as server:
+        settings = server.places.data / "postgresql.conf"
+    with (state / "postgres" / "server.log").open("a") as log:
+        log.write("PANIC: No space left on device\n")
+    settings.write_text("shared_buffers = plenty\n")
+
+    with pytest.raises(PerfdError, match="configuration file"):
+        quick(state).__enter__()
+
+
 def test_a_state_folder_that_is_a_file_is_one_sentence(state: Path) -> None:
     (state / "postgres").write_text("")
 
