@@ -1,11 +1,26 @@
 """Every shape of stream gives the exact tokens that were sent, through real sockets."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted_server import DONE, HEAD, LAST, Close, Script, chunk, delta, event, finish, plain, scripted, stream, usage
+from scripted_server import DONE, HEAD, LAST, Close, Script, Wait, chunk, delta, event, finish, plain, scripted, stream, usage
 
-from perfd.bench.load import Api, LoadPlan, LoadReport, PromptPlan, RequestOutcome, RequestTrace, run_load
+from perfd.bench.load import (
+    Api,
+    Arrival,
+    LoadPlan,
+    LoadReport,
+    PromptKind,
+    PromptPlan,
+    RequestOutcome,
+    RequestTrace,
+    Slo,
+    read_events,
+    report_from,
+    report_json,
+    run_load,
+)
 from perfd.bench.load.events import TokenBasis
 
 
@@ -158,8 +173,6 @@ def test_a_stream_that_ends_without_done_is_noted() -> None:
 
 
 def test_a_response_that_stays_open_after_done_is_done_and_noted() -> None:
-    from scripted_server import Wait
-
     trace = only([*plain(2)[:-1], Wait()])
 
     assert ("the response did not end after [DONE]",) == trace.notes
@@ -202,3 +215,58 @@ def test_a_request_on_a_connection_that_was_just_closed_is_sent_again() -> None:
         report = run_load(LoadPlan(url=server.url, model="m", requests=2, concurrency=1))
 
     assert (2, [False, True]) == (report.completed, [trace.retried for trace in report.traces])
+
+
+def test_localhost_finds_the_address_that_the_server_listens_on() -> None:
+    with scripted(lambda _: plain()) as server:
+        report = run_load(LoadPlan(url=f"http://localhost:{server.port}", model="m", requests=1, concurrency=1))
+
+    assert 1 == report.completed
+
+
+def test_a_cap_makes_requests_wait_and_the_wait_counts() -> None:
+    with scripted(lambda _: plain()) as server:
+        report = run_load(LoadPlan(url=server.url, model="m", requests=8, rate_rps=100_000.0, concurrency=1, keep_alive=False))
+
+    waits = [trace.ready_ns - trace.intended_ns for trace in report.traces]
+    assert (8, 0) == (report.completed, waits[0])
+    assert all(wait > 0 for wait in waits[1:])
+    assert all(trace.chunks[0][0] - trace.intended_ns > wait for trace, wait in zip(report.traces, waits, strict=True))
+
+
+def test_sessions_follow_turn_by_turn_with_their_growing_prefix() -> None:
+    prompts = PromptPlan(kind=PromptKind.AGENTIC, turns=3, prompt_tokens=30, growth_tokens=10, max_tokens=4, think_s=0.001)
+    with scripted(lambda _: plain()) as server:
+        report = run_load(LoadPlan(url=server.url, model="m", requests=5, concurrency=1, prompts=prompts))
+
+    assert [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1)] == [(trace.session, trace.turn) for trace in report.traces]
+    assert [1, 3, 5, 1, 3] == [len(asked["messages"]) for asked in server.requests]
+    follows = zip(report.traces, report.traces[1:2], strict=False)
+    assert all(later.intended_ns == before.end_ns + 1_000_000 for before, later in follows)
+
+
+def test_a_duration_ends_a_closed_load_and_warm_up_is_not_measured() -> None:
+    with scripted(lambda _: plain()) as server:
+        report = run_load(LoadPlan(url=server.url, model="m", duration_s=0.4, concurrency=2, warmup_requests=3))
+
+    assert report.completed == report.sent > 3
+    assert report.sent - 3 == len(report.samples["ttft_s"])
+
+
+def test_a_trace_is_replayed_with_its_lengths(tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl"
+    path.write_text('{"at_s": 0, "prompt_tokens": 12, "max_tokens": 4}\n{"at_s": 0.05, "prompt_tokens": 9, "max_tokens": 5}\n')
+    with scripted(lambda _: plain()) as server:
+        report = run_load(LoadPlan(url=server.url, model="m", arrival=Arrival.TRACE, trace=path))
+
+    assert [(4, 12), (5, 9)] == [(trace.max_tokens, trace.asked_prompt_tokens) for trace in report.traces]
+    assert 50_000_000 == report.traces[1].intended_ns - report.traces[0].intended_ns
+    assert [4, 5] == [asked["max_tokens"] for asked in server.requests]
+
+
+def test_the_kept_event_log_gives_the_same_answer(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    with scripted(lambda _: plain()) as server:
+        report = run_load(LoadPlan(url=server.url, model="m", requests=4, rate_rps=100.0, events=path, slo=Slo(ttft_s=1.0)))
+
+    assert report_json(report) == report_json(report_from(read_events(path)))

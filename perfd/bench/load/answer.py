@@ -34,6 +34,7 @@ class Answer:
     malformed: str = ""
     prompt_tokens: int | None = None
     cached_tokens: int | None = None
+    computed_tokens: int | None = None
     completion_tokens: int | None = None
     seen_tokens: int = 0
     """The last running count that the server gave."""
@@ -141,6 +142,7 @@ def _read_counts(answer: Answer, body: dict[str, Any]) -> None:
     if isinstance(timings, dict):
         cached = _count(timings.get("cache_n"))
         answer.cached_tokens = cached if answer.cached_tokens is None else answer.cached_tokens
+        answer.computed_tokens = _count(timings.get("prompt_n"))
 
 
 def count_tokens(answer: Answer) -> tuple[list[tuple[int, int]], TokenBasis]:

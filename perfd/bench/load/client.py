@@ -3,6 +3,7 @@
 import gc
 import itertools
 import os
+import resource
 import signal
 import socket
 import ssl
@@ -18,6 +19,7 @@ from perfd import HARNESS_VERSION
 from perfd.bench.load.events import EventLog, LogHead, RequestTrace, write_events
 from perfd.bench.load.exchange import Chain, Exchange
 from perfd.bench.load.loop import Endpoint, Limits, Loop, Window, Work
+from perfd.bench.load.metrics import rate_rps
 from perfd.bench.load.parse import trace_of
 from perfd.bench.load.plan import LoadPlan
 from perfd.bench.load.prompts import PromptMaker, Tokenize, learn_vocabulary
@@ -120,7 +122,7 @@ def drive(prepared: Prepared) -> tuple[Window, float, str]:
         ahead_ns=int(plan.ahead_s * 1e9),
     )
     loop = Loop(endpoint_of(plan, prepared.target), limits, prepared.work)
-    with _quiet_collector(), _interrupting(loop), _realtime(asked=plan.realtime) as policy:
+    with _many_files(), _quiet_collector(), _interrupting(loop), _realtime(asked=plan.realtime) as policy:
         used = time.process_time()
         window = loop.run()
         return window, time.process_time() - used, policy
@@ -132,9 +134,18 @@ def endpoint_of(plan: LoadPlan, target: Target) -> Endpoint:
         found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
     except OSError as error:
         raise BadInputError(f"{target.host} cannot be resolved ({error}); give a URL whose host exists") from None
-    family, _, _, _, address = found[0]
+    addresses = [(family, address) for family, _, _, _, address in found]
     tls = tls_context(plan) if target.tls else None
+    family, address = next(filter(_accepts, addresses), addresses[0]) if len(addresses) > 1 else addresses[0]
     return Endpoint(family, address, target.host, tls, plan.kernel_stamps, plan.keep_alive)
+
+
+def _accepts(place: tuple[int, Any]) -> bool:
+    """Whether a server answers there: `localhost` is often ::1 first, and many servers listen on 127.0.0.1 alone."""
+    family, address = place
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.settimeout(1.0)
+        return probe.connect_ex(address) == 0
 
 
 def tls_context(plan: LoadPlan) -> ssl.SSLContext:
@@ -147,6 +158,17 @@ def tls_context(plan: LoadPlan) -> ssl.SSLContext:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     return context
+
+
+@contextmanager
+def _many_files() -> Iterator[None]:
+    """As many open sockets as this process may have: the usual 1,024 would end a load of a thousand slow answers."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 @contextmanager
@@ -210,7 +232,7 @@ def log_of(
         for place, exchange in enumerate(exchanges)
     )
     head = LogHead(
-        asked_rps=plan.rate_rps,
+        asked_rps=plan.rate_rps or _trace_rps(prepared),
         concurrency=plan.concurrency,
         scheduled=_scheduled(prepared),
         started_ns=window.started_ns,
@@ -231,6 +253,11 @@ def is_measured(plan: LoadPlan, window: Window, place: int, exchange: Exchange) 
     """False for what belongs to ramp or warm-up."""
     steady_ns = window.started_ns + int((plan.ramp_s + plan.warmup_s) * 1e9)
     return place >= plan.warmup_requests and exchange.intended_ns >= steady_ns
+
+
+def _trace_rps(prepared: Prepared) -> float | None:
+    """The mean rate of a replayed trace; absent for a closed load."""
+    return rate_rps([int(due.at_s * 1e9) for due in prepared.schedule.dues])
 
 
 def _scheduled(prepared: Prepared) -> int:

@@ -97,6 +97,8 @@ class RequestTrace:
     prompt_tokens: int | None = None
     """As the server says, chat template included."""
     cached_tokens: int | None = None
+    computed_tokens: int | None = None
+    """Prompt tokens that the server says it computed: llama.cpp tells them beside the cached ones, and they must add up."""
     completion_tokens: int | None = None
     """As the server says."""
     reasoning_events: int = 0

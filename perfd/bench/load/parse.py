@@ -82,6 +82,7 @@ def trace_of(exchange: Exchange, *, measured: bool, keep_text: bool = False) -> 
         asked_prompt_tokens=request.prompt_tokens,
         prompt_tokens=answer.prompt_tokens,
         cached_tokens=answer.cached_tokens,
+        computed_tokens=answer.computed_tokens,
         completion_tokens=answer.completion_tokens,
         reasoning_events=sum(event.reasoning for event in answer.output),
         tool_call_events=sum(event.tool_call for event in answer.output),
