@@ -8,7 +8,7 @@ is straight within a block + noise, and fitted by least squares with Huber's wei
   blocks are mirrored they cancel a bend too. Neither moves the difference nor widens its interval.
 - Noise is estimated from all windows: 1.5 n - 2 degrees of freedom for n pairs, where n differences alone leave n - 1.
   With noise that remembers (AR(1), positive) this errs on the safe side, because A B B A has a smaller variance than the
-  mean of the contrasts that the noise is taken from. One arm three times as noisy as the other costs it: 1.6 % for 1 %.
+  mean of the contrasts that the noise is taken from. One arm three times as noisy as the other costs it: 1.5 % for 1 %.
 - A disturbed window is held at 1.5 standard deviations (Huber 1964, proposal 2; standard error as in Huber and Ronchetti
   2009, equation 7.81), so that it cannot decide, nor hide, a difference.
 """

@@ -241,7 +241,7 @@ def _smallest(rng: np.random.Generator, comparisons: int) -> Floats:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seed", type=int, default=20261130, help="of every draw (default 20261130)")
+    parser.add_argument("--seed", type=int, default=20261201, help="of every draw (default 20261201)")
     parser.add_argument("--scale", type=float, default=1.0, help="of the number of comparisons (default 1: about 15 minutes)")
     parser.add_argument("--rivals", help="Python of an environment with inference-doctor and benchmatrix")
     parser.add_argument("--calibrate", action="store_true", help="print the table of perfd.stats.sequential instead")
