@@ -120,13 +120,14 @@ def _small_bias(large: int, *, realtime: bool) -> dict[str, float]:
 
 def beside(rival: Rival, rate_rps: float) -> str:
     """One line: what another client reports at this rate, minus what the server logged meanwhile."""
+    count = int(rate_rps * SECONDS)
     with calibration_server(StreamPlan(tokens=64)) as port, tempfile.TemporaryDirectory() as folder:
-        seen = rival.measure(f"http://127.0.0.1:{port}", rate_rps, int(rate_rps * SECONDS), Path(folder))
-        truth = read_truth(port)
+        seen = rival.measure(f"http://127.0.0.1:{port}", rate_rps, count, Path(folder))
+        truth = sorted(read_truth(port).values())[-count:]  # the first ones may be its warm-up
     if isinstance(seen, str):
         return f"{rival.name} at {rate_rps:g}/s: not measured: {seen}"
-    true = metrics.summary([(sends[0][0] - arrival) / 1e9 for arrival, sends, _ in truth.values() if sends])
-    arrivals = metrics.rate_rps([arrival for arrival, _, _ in truth.values()])
+    true = metrics.summary([(sends[0][0] - arrival) / 1e9 for arrival, sends, _ in truth if sends])
+    arrivals = metrics.rate_rps([arrival for arrival, _, _ in truth])
     if true is None or arrivals is None:
         return f"{rival.name} at {rate_rps:g}/s: not measured: the server saw no request of it"
     median, tail = ((seen[place] - true[place]) * MS for place in ("p50", "p99"))

@@ -142,6 +142,7 @@ class CalibrationServer:
     def _begin(self, peer: Peer, answer: Sent, ns: int) -> None:
         """The whole request has arrived, and its answer is on the schedule."""
         answer.arrival_ns = ns
+        answer.request = answer.request or f"unnamed-{len(self._log)}"
         self._log.append(answer)
         self._push(peer, self._variants[len(self._log) % VARIANTS], 0)
 
