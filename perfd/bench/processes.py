@@ -44,6 +44,17 @@ def _parents() -> list[tuple[int, int]]:
     return [(pid, int(fields[1])) for pid, fields in stats if fields and fields[0] != "Z"]
 
 
+def working_in(folder: Path) -> list[int]:
+    """Processes whose current folder is `folder` or below it, whoever their parent is now; this process is not among them."""
+    root = str(folder.resolve())
+    found = []
+    for pid in all_pids():
+        where = _link(Path(f"/proc/{pid}/cwd"))
+        if pid != os.getpid() and (where == root or where.startswith(root + os.sep)):
+            found.append(pid)
+    return found
+
+
 def all_pids() -> list[int]:
     """Every process of this machine that we may see."""
     return [int(entry) for entry in os.listdir("/proc") if entry.isdigit()]  # noqa: PTH208 - names alone are wanted
@@ -105,7 +116,7 @@ def _open_links(pid: int) -> list[str]:
 def _link(entry: Path) -> str:
     try:
         return os.readlink(entry)  # noqa: PTH115 - a socket's link is no path
-    except OSError:  # closed meanwhile
+    except OSError:  # gone meanwhile, or another user's
         return ""
 
 

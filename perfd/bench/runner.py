@@ -26,7 +26,7 @@ from perfd.domain.run import FailureKind, RunState
 from perfd.errors import BadInputError
 
 HEARTBEAT_S = 5.0
-END_GRACE_S = 10.0
+END_GRACE_S = 5.0
 """A keeper that was told to stop needs milliseconds; one that has not ended by then is killed."""
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "NVIDIA_VISIBLE_DEVICES")
 """What a child may see of our environment: what programs need to run, and no secret."""
@@ -52,7 +52,7 @@ def run_child(
     try:
         in_time = _wait(child, limit_s, heartbeat, heartbeat_s)
     finally:
-        _end(child)
+        _end(child, job.work)
     if not in_time:
         reason = f"the measuring child had not ended after {limit_s:g} s and was killed with its engine"
         return _failed(FailureKind.TIMEOUT, reason, started_at, job)
@@ -96,19 +96,20 @@ def _wait(child: "subprocess.Popen[bytes]", limit_s: float, heartbeat: Callable[
     return False
 
 
-def _end(child: "subprocess.Popen[bytes]") -> None:
-    """Stop the keeper, which ends its tree; if even that fails, kill its group and everything seen below it."""
-    if child.poll() is not None:
-        return
-    below = processes.descendants(child.pid)
-    child.terminate()
-    try:
-        child.wait(END_GRACE_S)
-    except subprocess.TimeoutExpired:
-        below += processes.descendants(child.pid)
-        child.kill()
-        child.wait()
-        processes.signal_all([pid for pid in below if processes.stat_fields(pid)], signal.SIGKILL)
+def _end(child: "subprocess.Popen[bytes]", work: Path) -> None:
+    """Stop the keeper, which ends its tree; whatever still works in the Run's folder after that is killed."""
+    if child.poll() is None:
+        child.terminate()
+        try:
+            child.wait(END_GRACE_S)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+    end_s = time.monotonic() + END_GRACE_S
+    # Nothing is left unless the keeper itself was killed: then the engine follows it by prctl, and this waits until it has.
+    while (left := processes.working_in(work)) and time.monotonic() < end_s:
+        processes.signal_all(left, signal.SIGKILL)
+        time.sleep(0.02)
 
 
 def _read(results_path: Path, code: int, started_at: datetime, job: Job) -> Results:

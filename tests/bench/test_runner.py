@@ -272,7 +272,21 @@ def test_kill_9_of_either_half_of_the_child_is_a_child_that_died(
 
     assert outcome(results) == (RunState.FAILED, FailureKind.DIED)
     assert "was killed by signal 9" in results.reason
-    wait_for(lambda: left_behind() == [], "an empty machine")
+    assert left_behind() == []
+
+
+def test_a_child_that_was_stopped_is_killed_at_the_limit(make_job: JobMaker, tmp_path: Path, left_behind: LeftBehind) -> None:
+    from perfd.bench import processes
+
+    job = make_job(parameters=LONG, ignore_term=1)
+
+    def stop() -> None:
+        processes.signal_all(processes.working_in(job.work), signal.SIGSTOP)
+
+    results = run_child(job, tmp_path / "results.json", 2, stop, heartbeat_s=0.9)
+
+    assert outcome(results) == (RunState.FAILED, FailureKind.TIMEOUT)
+    assert left_behind() == []
 
 
 def command_of(pid: int) -> str:
