@@ -18,6 +18,8 @@ from perfd.domain.job import Job
 from perfd.domain.run import FailureKind
 from perfd.errors import BadInputError
 
+CALIBRATIONS = 3
+"""At most so many before a load."""
 WARM_SHARE = 0.01
 """Fresh prompts of which a larger share came out of the engine's cache were not fresh: the Run is void."""
 SLOW = frozenset({Reason.STALL, Reason.TIMEOUT, Reason.ENDLESS, Reason.WINDOW_END})
@@ -69,13 +71,13 @@ def plan_for(job: Job, server: Server, speaks: Dialect, model: str) -> LoadPlan:
 def own_error(plan: LoadPlan, seconds: float) -> Mapping[str, Json] | None:
     """The client's own error at this load, measured on a server whose schedule is known; absent for 0 seconds.
 
-    A neighbour can spoil a moment, so a calibration that is out of bounds whatever the engine's TTFT is measured once more.
+    A neighbour can spoil a moment, so a calibration that is out of bounds whatever the engine's TTFT is measured again.
     """
-    if seconds <= 0:
-        return None
-    found = calibrate(plan, seconds).json()
-    if calibration_complaints(found, plan.bounds, ttft_s=math.inf):
+    found: Mapping[str, Json] | None = None
+    for _ in range(CALIBRATIONS if seconds > 0 else 0):
         found = calibrate(plan, seconds).json()
+        if not calibration_complaints(found, plan.bounds, ttft_s=math.inf):
+            break
     return found
 
 
