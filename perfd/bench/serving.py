@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from perfd.bench.accounts import Driven, accounts
 from perfd.bench.ask import Asker
 from perfd.bench.calibrate import calibrate
 from perfd.bench.dialects import Dialect, counters, dialect, model_name
@@ -13,6 +14,7 @@ from perfd.bench.load.events import Reason, RequestOutcome
 from perfd.bench.load.plan import Api, Arrival, Bounds, PromptKind, PromptPlan
 from perfd.bench.load.validity import calibration_complaints
 from perfd.bench.measured import Measured
+from perfd.bench.witness import Witness
 from perfd.domain.identity import Json
 from perfd.domain.job import Job
 from perfd.domain.run import FailureKind
@@ -20,8 +22,6 @@ from perfd.errors import BadInputError
 
 CALIBRATIONS = 3
 """At most so many before a load."""
-WARM_SHARE = 0.01
-"""Fresh prompts of which a larger share came out of the engine's cache were not fresh: the Run is void."""
 SLOW = frozenset({Reason.STALL, Reason.TIMEOUT, Reason.ENDLESS, Reason.WINDOW_END})
 BROKEN_OFF = frozenset({Reason.CONNECT, Reason.RESET, Reason.TRUNCATED})
 
@@ -36,13 +36,16 @@ def measure(job: Job, server: Server) -> Measured:
     speaks = dialect(job.launch.dialect)
     asker = Asker(server.port)
     plan = plan_for(job, server, speaks, model_name(asker))
+    tokenizer, calibration = speaks.tokenizer(asker), own_error(plan, float(job.workload.parameters.get("calibrate_s", 0)))
     before = read_counters(asker)
-    report = run_load(plan, speaks.tokenizer(asker), own_error(plan, float(job.workload.parameters.get("calibrate_s", 0))))
+    with Witness(job, server) as witness:
+        report = run_load(plan, tokenizer, calibration)
     server.check_alive()
     after = read_counters(asker)
-    asker.close()
     check_any_done(report.traces)
-    return Measured(samples(report), beside(report, before, after), why_void(report, plan.prompts))
+    told = accounts(job, Driven(plan, report, asker, tokenizer), witness)
+    asker.close()
+    return told.added_to(Measured(samples(report), beside(report, before, after), why_void(report)))
 
 
 def plan_for(job: Job, server: Server, speaks: Dialect, model: str) -> LoadPlan:
@@ -126,24 +129,9 @@ def samples(report: LoadReport) -> dict[str, Sequence[float]]:
     return {**report.samples, "failed_requests": [float(len(lost))]}
 
 
-def why_void(report: LoadReport, prompts: PromptPlan) -> str:
+def why_void(report: LoadReport) -> str:
     """One sentence on what spoilt the load; "" when nothing did."""
-    if not report.valid:
-        return "the load was not what was asked: " + "; ".join(report.why_invalid)
-    warm = warm_share(report.traces)
-    if not prompts.reuse_prefix and warm > WARM_SHARE:
-        return f"{warm:.0%} of the fresh prompts' tokens came out of the engine's cache; restart the engine between Runs"
-    return ""
-
-
-def warm_share(traces: Sequence[RequestTrace]) -> float:
-    """Share of the prompts' own tokens that the server had cached; the chat template's may be, as all prompts share them."""
-    known = [
-        t for t in traces if t.measured and t.prompt_tokens is not None and t.cached_tokens is not None and t.asked_prompt_tokens
-    ]
-    asked = sum(trace.asked_prompt_tokens for trace in known)
-    warm = sum(max(0, (t.cached_tokens or 0) - max(0, (t.prompt_tokens or 0) - t.asked_prompt_tokens)) for t in known)
-    return warm / asked if asked else 0.0
+    return "" if report.valid else "the load was not what was asked: " + "; ".join(report.why_invalid)
 
 
 def read_counters(asker: Asker) -> dict[str, float]:

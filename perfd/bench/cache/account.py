@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from perfd.bench.cache.policies import Policy, Slots, infinite
 from perfd.bench.cache.regress import TtftFit, fit_ttft
@@ -15,6 +15,18 @@ UNEXPECTED_SHARE_ESTIMATED = 0.10
 """The bound where token ids are an estimate: some tokens are then expected at the wrong place."""
 TOKEN = Slots(1)
 """The grain of single tokens."""
+COLUMNS = (
+    "index",
+    "turn",
+    "measured",
+    "prompt_tokens",
+    "cached_tokens",
+    "computed_tokens",
+    "ideal_tokens",
+    "capacity_tokens",
+    "expected_tokens",
+)
+"""What of each request stands in the results file, column by column: a Run may have thousands."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +142,7 @@ class CacheAccount:
             "identity_broken": list(self.broken[:5]),
             "hit_rate_by_turn": hit_rate_by_turn(known),
             "ttft_on_uncached": self.ttft.as_json() if isinstance(self.ttft, TtftFit) else {"none_because": self.ttft},
-            "requests": [asdict(one) for one in self.requests],
+            "requests": {name: [getattr(one, name) for one in self.requests] for name in COLUMNS},
         }
 
 

@@ -64,10 +64,16 @@ def requests_of(
     """
     prompts = _prompts(traces, maker)
     sent = sorted((trace for trace in traces if trace.sent_ns is not None), key=lambda trace: trace.sent_ns or 0)
-    known = [trace for trace in sent if (trace.session, trace.turn) in prompts]
+    known = [trace for trace in sent if _is_made(trace, prompts)]
     words = Basis.WORDS if maker.vocabulary.exact else Basis.ESTIMATE
     made = [_request(trace, prompts[trace.session, trace.turn], engine_ids) for trace in known]
     return made, Basis.ENGINE if engine_ids is not None else words
+
+
+def _is_made(trace: RequestTrace, prompts: dict[tuple[int, int], Prompt]) -> bool:
+    """Whether the maker made this request's prompt: one that came from a trace has another size, and cannot be made again."""
+    prompt = prompts.get((trace.session, trace.turn))
+    return prompt is not None and prompt.prompt_tokens == trace.asked_prompt_tokens
 
 
 def _prompts(traces: Sequence[RequestTrace], maker: PromptMaker) -> dict[tuple[int, int], Prompt]:
@@ -89,7 +95,7 @@ def _request(trace: RequestTrace, prompt: Prompt, engine_ids: Callable[[Prompt],
         measured=trace.measured,
         prompt_tokens=trace.prompt_tokens,
         cached_tokens=trace.cached_tokens,
-        computed_tokens=getattr(trace, "computed_tokens", None),
+        computed_tokens=trace.computed_tokens,
         own_tokens=trace.asked_prompt_tokens,
         ttft_s=metrics.ttft_s(trace) if done else None,
     )

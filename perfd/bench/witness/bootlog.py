@@ -18,11 +18,13 @@ _CELLS = re.compile(r"llama_kv_cache\S*: size =\s+[\d.]+ MiB \(\s*(\d+) cells")
 _OFFLOADED = re.compile(r"offloaded (\d+)/(\d+) layers to GPU")
 _IGNORED = re.compile(
     r"will be ignored|is ignored|ignoring|not supported|unsupported|falling back|fall back|forcing off|set to disabled"
-    r"|no usable gpu|rounding down|reducing|deprecated|cannot be offloaded",
+    r"|no usable gpu|rounding down|cannot be offloaded",
     re.IGNORECASE,
 )
 """Words by which llama.cpp (and most other engines) admit that a setting was not taken as given."""
-_PREFIX = re.compile(r"^\s*[\d.:]*\s*[DIWE]?\s+")
+_PREFIX = re.compile(r"^\s*(?:[\d.:]+\s+)?(?:[DIWE]\s+)?")
+_QUIET = re.compile(r"^\s*[\d.:]+\s+[DI]\s")
+"""A line that llama.cpp itself marks as information: hints that tell of settings, not that one was dropped."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ def parse_boot_log(text: str) -> BootLog:
     whole = "\n".join(lines)
     sizes = [float(size) for size in _KV_SIZE.findall(whole)]
     unified, offloaded = _UNIFIED.search(whole), _OFFLOADED.search(whole)
-    ignored = dict.fromkeys(_PREFIX.sub("", line)[:200] for line in lines if _IGNORED.search(line))
+    ignored = dict.fromkeys(_PREFIX.sub("", line)[:200] for line in lines if _IGNORED.search(line) and not _QUIET.match(line))
     return BootLog(
         slots=_whole(_SLOTS, whole),
         slot_context_tokens=_whole(_SLOT_CONTEXT, whole),

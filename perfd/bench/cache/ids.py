@@ -1,0 +1,60 @@
+"""Token ids of prompts as the engine makes them: its chat template, then its tokenizer, asked after the load."""
+
+from collections.abc import Callable, Sequence
+
+from perfd.bench.ask import Asker
+from perfd.bench.engine import EngineError
+from perfd.bench.load import Api, LoadPlan, RequestOutcome, RequestTrace
+from perfd.bench.load.prompts import Prompt, PromptMaker
+
+MOST_TOKENS = 2_000_000
+"""Prompts with more tokens in all are not sent to the tokenizer a second time: words stand for tokens then."""
+Ids = Callable[[Prompt], Sequence[int]]
+
+
+def engine_ids(dialect: str, asker: Asker, plan: LoadPlan, traces: Sequence[RequestTrace], maker: PromptMaker) -> Ids | None:
+    """A function that asks this engine for a prompt's ids; absent where it tells none, or others than it counted.
+
+    The first answered prompt is asked for and held against the engine's own count of it, so a template or a special token that
+    is missing here is noticed.
+    """
+    done = [trace for trace in traces if trace.outcome is RequestOutcome.DONE and trace.prompt_tokens]
+    if not done or sum(trace.prompt_tokens or 0 for trace in traces) > MOST_TOKENS:
+        return None
+    ask = llamacpp_ids(asker, plan.api) if dialect == "llamacpp" else openai_ids(asker, plan.model, plan.api)
+    first = done[0]
+    try:
+        prompt = maker.chain(first.session)[first.turn]
+        return ask if len(ask(prompt)) == first.prompt_tokens else None
+    except (EngineError, IndexError):
+        return None
+
+
+def llamacpp_ids(asker: Asker, api: Api) -> Ids:
+    """By /apply-template (for chats) and /tokenize."""
+
+    def ask(prompt: Prompt) -> Sequence[int]:
+        text = prompt.text
+        if api is Api.CHAT:
+            text = str(asker.post("/apply-template", {"messages": _messages(prompt)}).get("prompt", ""))
+        return _list(asker.post("/tokenize", {"content": text, "add_special": True, "parse_special": True}).get("tokens"))
+
+    return ask
+
+
+def openai_ids(asker: Asker, model: str, api: Api) -> Ids:
+    """By vLLM's /tokenize, which takes a chat or a text."""
+
+    def ask(prompt: Prompt) -> Sequence[int]:
+        what = {"messages": _messages(prompt), "add_generation_prompt": True} if api is Api.CHAT else {"prompt": prompt.text}
+        return _list(asker.post("/tokenize", {"model": model, **what}).get("tokens"))
+
+    return ask
+
+
+def _messages(prompt: Prompt) -> list[dict[str, str]]:
+    return [{"role": role, "content": content} for role, content in prompt.messages]
+
+
+def _list(tokens: object) -> Sequence[int]:
+    return [token for token in tokens if isinstance(token, int)] if isinstance(tokens, list) else []
