@@ -73,12 +73,13 @@
     const axis = { stroke: css("--quiet"), grid: { stroke: css("--rule"), width: 1 }, ticks: { stroke: css("--rule"), width: 1 }, font: "11px system-ui, sans-serif" };
     const { points, display } = series;
     const label = (index) => (Number.isInteger(index) && points.measured_at[index] ? `${day(points.measured_at[index])}\n${points.revision[index].slice(0, 7)}` : "");
+    const dot = (chart, which) => (which === 1 ? css("--line") : "transparent"); // the interval's ends have none
     const edge = { stroke: "transparent", width: 0, points: { show: false } };
     return {
       width,
       height,
       legend: { show: false },
-      cursor: { drag: { x: true, y: false }, points: { size: 8 } },
+      cursor: { y: false, drag: { x: true, y: false }, points: { size: 9, width: 2, fill: dot, stroke: dot } },
       scales: { x: { time: false, range: (chart, low, high) => [low - 0.6, high + 0.6] }, y: { range: calmRange } },
       axes: [
         { ...axis, size: 44, space: 64, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000], values: (chart, splits) => splits.map(label) },
