@@ -194,6 +194,14 @@ def test_an_offered_load_that_is_not_the_drawn_one_voids_the_run() -> None:
     assert report_from(log).why_invalid[0].startswith("the offered load was -9.1% off the drawn schedule")
 
 
+def test_one_late_request_at_the_edge_is_no_other_load() -> None:
+    log = EventLog(head(drawn_ns=tuple(10 * i * MS for i in range(50))), tuple(trace(i, 10 * i) for i in range(49)))
+    late = trace(49, 490, sent_ns=520 * MS)
+
+    assert report_from(replace(log, traces=(*log.traces, late))).valid
+    assert report_from(log).why_invalid[0].startswith("the offered load was -2.0% off")
+
+
 def test_a_calibration_outside_the_bounds_voids_the_run_in_words() -> None:
     found = {"ttft_bias_s": {"p50": 0.003, "p99": 0.004}, "itl_error": {"p50": 0.0, "p99": 0.02}}
 

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from perfd.bench.load import metrics
 from perfd.bench.load.events import EventLog, RequestOutcome
 from perfd.bench.load.plan import Bounds
@@ -26,10 +28,19 @@ def why_invalid(log: EventLog, bounds: Bounds) -> tuple[str, ...]:
 
 
 def offered_error(log: EventLog) -> float | None:
-    """Offered over drawn rate, minus 1; absent for a closed load or fewer than two requests."""
-    drawn = metrics.rate_rps(log.head.drawn_ns)
-    offered = metrics.rate_rps([trace.sent_ns for trace in log.traces if trace.measured and trace.sent_ns is not None])
-    return offered / drawn - 1 if drawn and offered else None
+    """Offered over drawn rate, minus 1; absent for a closed load or fewer than two requests.
+
+    The rate is the slope of sent against due times, so that a drift of the whole shows and one late request at the edge does not
+    pass for it (its lag has a bound of its own); requests that were never begun count as not offered.
+    """
+    begun = [trace for trace in log.traces if trace.measured]
+    pairs = [(trace.intended_ns, trace.sent_ns) for trace in begun if trace.sent_ns is not None]
+    if len(log.head.drawn_ns) < 2 or len(pairs) < 2:
+        return None
+    due, sent = (np.asarray(times, dtype=np.float64) - pairs[0][0] for times in zip(*pairs, strict=True))
+    spread = float(np.var(due))
+    slope = float(np.mean((due - due.mean()) * (sent - sent.mean()))) / spread if spread else 0.0
+    return len(begun) / len(log.head.drawn_ns) / slope - 1 if slope > 0 else None
 
 
 def _nothing_measured(log: EventLog) -> list[str]:
