@@ -49,6 +49,7 @@ class Judgements:
         """
         with self.engine.begin() as connection:
             occasion_id = occasions.id_of(connection, occasion)
+            connection.execute(_only_one_judge(series_id))
             _write_verdict(connection, series_id, occasion_id, judgement.verdict, now)
             _write_changes(connection, (series_id, occasion_id), points, judgement.changes, now)
 
@@ -64,6 +65,11 @@ class Judgements:
         """The Changes of the Series that still stand, in order."""
         with self.engine.begin() as connection:
             return reading.changes(connection, C.series_id == series_id, C.gone_at.is_(None))
+
+
+def _only_one_judge(series_id: int) -> Select[int]:
+    """Two judges of one Series write one after the other."""
+    return select(tables.series.c.id).where(tables.series.c.id == series_id).with_for_update()
 
 
 def _write_verdict(connection: Connection, series_id: int, occasion_id: int, verdict: Verdict, now: datetime) -> None:

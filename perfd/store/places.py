@@ -128,6 +128,7 @@ def _data_folder(home: Path, account: pwd.struct_passwd) -> Path:
         return home / "data"
     elsewhere = _root_folder() / _short_hash(home) / "data"
     elsewhere.parent.mkdir(parents=True, exist_ok=True)
+    (elsewhere.parent / "belongs-to").write_text(f"{home}\n", encoding="utf-8")  # for whoever wonders whether it may go
     pointer.write_text(f"{elsewhere}\n", encoding="utf-8")
     return elsewhere
 

@@ -188,6 +188,8 @@ def _events(connection: Connection, ids: Sequence[int]) -> dict[int, tuple[Regre
 
 
 def _unclaimed(connection: Connection, changes: Sequence[int]) -> list[int]:
+    change = tables.change.c.id
+    connection.execute(select(change).where(change.in_(changes)).order_by(change).with_for_update())  # one opener at a time
     taken = set(
         connection.execute(
             select(tables.regression_member.c.change_id).where(tables.regression_member.c.change_id.in_(changes))

@@ -34,7 +34,10 @@ def write(connection: Connection, claimed: ClaimedRun, given: Results, points: M
         update(tables.run).where(R.id == run.id).values(**_ended(given, where), finished_at=now, results_digest=told)
     )
     _write_device_states(connection, run.id, given)
-    metrics = {samples.name: ensure_metric(connection, samples) for samples in given.samples}
+    in_order = sorted(
+        given.samples, key=lambda samples: samples.name
+    )  # two writers that add the same names never wait in a circle
+    metrics = {samples.name: ensure_metric(connection, samples) for samples in in_order}
     _write_samples(connection, run.id, given, metrics)
     if where is not None and given.state is RunState.DONE and claimed.occasion.kind.enters_series:
         _write_points(connection, run, where, points, metrics)
@@ -126,7 +129,7 @@ def _write_points(
         "hardware_hash": where.hardware_hash,
         "epoch": where.epoch,
     }
-    for metric, reduced in points.items():
+    for metric, reduced in sorted(points.items()):
         series = {"series_id": _ensure_series(connection, run, place, (metric, metrics[metric]))}
         low, high = reduced.interval or (None, None)
         numbers = {"value": reduced.value, "low": low, "high": high, "n": reduced.n}

@@ -15,7 +15,7 @@ R = tables.run.c
 
 
 def of_runs(connection: Connection, run_ids: Sequence[int]) -> dict[int, tuple[MetricSamples, ...]]:
-    """By Run: its Samples by Metric, each in the order measured; Runs without any are left out."""
+    """By Run: its Samples by Metric (by name), each in the order measured; Runs without any are left out."""
     began = select(R.started_at).where(R.id.in_(run_ids), R.started_at.is_not(None)).distinct()
     moments = connection.execute(began).scalars().all()  # asked first, so that Postgres plans for the months of these Runs only
     asked = (
@@ -23,7 +23,7 @@ def of_runs(connection: Connection, run_ids: Sequence[int]) -> dict[int, tuple[M
         .join(tables.metric, M.id == X.metric_id)
         .where(X.run_id.in_(run_ids), X.measured_at.in_(moments))
         .group_by(X.run_id, M.id)
-        .order_by(X.run_id, M.id)
+        .order_by(X.run_id, M.name)
     )
     found: dict[int, tuple[MetricSamples, ...]] = {}
     for row in connection.execute(asked):

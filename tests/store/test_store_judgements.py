@@ -1,3 +1,4 @@
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
@@ -173,6 +174,19 @@ def test_a_duplicate_says_of_what(nights: World) -> None:
     assert one == getattr(regressions.read(two), "duplicate_of", None)
     assert regressions.move(two, RegressionState.DUPLICATE, RegressionState.DETECTED, **words)
     assert getattr(regressions.read(two), "duplicate_of", 0) is None
+
+
+def test_two_judges_at_once_write_one_judgement_and_open_one_regression(nights: World) -> None:
+    def judge_and_open(_: int) -> int | None:
+        judge(nights, 7, change(4))
+        ids = [one.id for one in nights.store.judgements.changes(1)]
+        return nights.store.regressions.open(night(7), ids, "slower", actor="rule", reason="seen", now=nights.now)
+
+    with ThreadPoolExecutor(4) as pool:
+        opened = list(pool.map(judge_and_open, range(8)))
+
+    assert 7 == opened.count(None)
+    assert 1 == len(nights.store.judgements.changes(1))
 
 
 def test_changes_join_an_open_regression_unless_they_belong_to_one(nights: World) -> None:

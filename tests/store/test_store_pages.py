@@ -108,7 +108,7 @@ def test_the_page_of_a_run_has_all_that_was_measured(world: World) -> None:
     page = world.store.pages.run_page(claimed.key)
 
     assert page is not None
-    assert results.samples == page.samples
+    assert {one.name: one for one in results.samples} == {one.name: one for one in page.samples}
     assert results.environment == page.environment
     assert results.device_states == page.device_states
     assert {"ttft_s": 2.0, "ready_s": 9.0} == {name: point.value for name, (_, point) in page.points.items()}

@@ -282,6 +282,21 @@ def test_two_writers_that_need_the_same_new_month_both_get_it(world: World) -> N
     assert 800 == rows(world.store, "sample_2026_11")
 
 
+def test_writers_of_the_same_new_metrics_never_wait_in_a_circle(world: World) -> None:
+    workloads = [Workload("quick", f"w{n}", WorkloadClass.CHAT, {}, n, "") for n in range(8)]
+    world.open(night(), plan(0, runs=[planned_run(workload=one) for one in workloads]))
+    world.build()
+    names = [f"metric_{n}" for n in range(12)]
+    claims = [world.claim() for _ in workloads]
+
+    def finish(place: int) -> Written:
+        order = names if place % 2 else names[::-1]
+        return world.store.runs.finish(claims[place], done(world.now, *(samples(1.0, name=one) for one in order)), {}, world.now)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert [Written.STORED] * 8 == list(pool.map(finish, range(8)))
+
+
 def test_a_run_from_no_sensible_year_is_refused(world: World) -> None:
     world.open(night(), plan(0))
     world.build()
@@ -302,5 +317,5 @@ def test_twenty_thousand_samples_come_back_as_they_were(world: World) -> None:
     page = world.store.pages.run_page(claimed.key)
 
     assert page is not None
-    assert [values, values[::-1]] == [one.values for one in page.samples]
+    assert {"ttft_s": values, "itl_s": values[::-1]} == {one.name: one.values for one in page.samples}
     assert BuildState.BUILT == world.store.builds.state(spec(0).digest)
