@@ -19,6 +19,7 @@ from perfd.bench.keeper import keep
 from perfd.bench.measured import Measured, metric_samples
 from perfd.bench.runner import identity, log_tail
 from perfd.bench.watcher import Watcher
+from perfd.bench.witness import left_behind
 from perfd.domain import results as results_file
 from perfd.domain.codec import from_json
 from perfd.domain.job import Job
@@ -111,7 +112,8 @@ def _measure_engine(job: Job, watcher: Watcher) -> Measured:
             watcher.stop()
     watcher.look()
     beside: dict[str, Sequence[float]] = {"ready_s": [server.ready_s], "peak_memory_bytes": [watcher.peak_memory_bytes]}
-    return replace(measured, samples={**measured.samples, **beside})
+    extra = left_behind(measured.extra, server.left_behind)
+    return replace(measured, samples={**measured.samples, **beside}, extra=extra)
 
 
 def _measure_workload(job: Job, server: Server) -> Measured:

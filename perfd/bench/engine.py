@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from perfd.bench import processes
@@ -25,6 +25,8 @@ PORT_TRIES = 3
 POLL_S = 0.01
 LISTENER_LOOKS = 3
 TERM_GRACE_S = 5.0
+FOLLOW_S = 1.0
+"""What an engine started may end so much later than itself without having been left behind."""
 PORT_TAKEN = ("address already in use", "address in use", "couldn't bind", "could not bind", "failed to bind", "errno 98")
 
 
@@ -49,6 +51,8 @@ class Server:
     port: int
     ready_s: float
     log: Path
+    left_behind: list[str] = field(default_factory=list)
+    """Filled when the engine has ended: processes below it that outlived it, until they were killed."""
 
     @property
     def pids(self) -> list[int]:
@@ -74,7 +78,7 @@ def launched(job: Job) -> Iterator[Server]:
     try:
         yield server
     finally:
-        end(server.process)
+        server.left_behind.extend(end(server.process))
 
 
 def _start_on_a_free_port(job: Job, launch: Launch) -> Server:
@@ -147,7 +151,7 @@ def start(arguments: list[str], variables: Mapping[str, str], work: Path, log: P
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=processes.die_with_parent,  # noqa: PLW1509 - this process has one thread while it launches
+                preexec_fn=processes.die_with_parent,  # noqa: PLW1509 - one prctl, and this process has one thread yet
             )
         except OSError as error:
             raise EngineError(
@@ -198,9 +202,13 @@ def how_it_ended(code: int) -> str:
     return f"exited with code {code}" if code >= 0 else f"was killed by signal {-code}"
 
 
-def end(process: "subprocess.Popen[bytes]") -> None:
-    """The engine and all below it have ended: asked first, then killed, so that its port and memory are free."""
+def end(process: "subprocess.Popen[bytes]") -> list[str]:
+    """The engine and all below it have ended: asked first, then killed, so that its port and memory are free.
+
+    Returns the processes that outlived the engine, as "name (pid 12)": an engine that ends well takes its own along.
+    """
     below = processes.descendants(process.pid)
+    born = processes.births(below)
     if process.poll() is None:
         process.terminate()
         try:
@@ -208,8 +216,10 @@ def end(process: "subprocess.Popen[bytes]") -> None:
         except subprocess.TimeoutExpired:
             _kill_group(process)
             process.wait()
+    left = [f"{processes.name(pid)} (pid {pid})" for pid in processes.survivors(born, FOLLOW_S)]
     processes.signal_all(below, 9)
     _kill_group(process)
+    return left
 
 
 def _kill_group(process: "subprocess.Popen[bytes]") -> None:

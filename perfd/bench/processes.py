@@ -5,10 +5,13 @@ import os
 import signal
 import time
 from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
+START_TIME = 19
+"""Place of a process's start time in `stat_fields`."""
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -127,6 +130,28 @@ def signal_all(pids: list[int], number: int) -> None:
             os.kill(pid, number)
         except (ProcessLookupError, PermissionError):
             continue
+
+
+def births(pids: Iterable[int]) -> dict[int, str]:
+    """When each process was started, as the kernel counts it: with the pid it names a process for good. The gone are left out."""
+    seen = ((pid, stat_fields(pid)) for pid in pids)
+    return {pid: fields[START_TIME] for pid, fields in seen if len(fields) > START_TIME}
+
+
+def alive(pid: int) -> bool:
+    """Whether the process exists and is no zombie."""
+    fields = stat_fields(pid)
+    return bool(fields) and fields[0] not in {"Z", "X"}
+
+
+def survivors(born: Mapping[int, str], patience_s: float) -> list[int]:
+    """Those of the processes (pid to birth) that still live after `patience_s`; returns at once when none does."""
+    end_s = time.monotonic() + patience_s
+    while True:
+        left = [pid for pid in born if alive(pid) and births([pid]).get(pid) == born[pid]]
+        if not left or time.monotonic() >= end_s:
+            return left
+        time.sleep(0.02)
 
 
 def end_descendants(root: int, grace_s: float = 0.0, limit_s: float = 10.0) -> list[int]:

@@ -16,7 +16,7 @@ from perfd.bench.witness.dictionary import Look, Names, engine_of, look_of
 from perfd.bench.witness.external import ask_inferlint
 from perfd.bench.witness.facts import ServerFacts, facts_of
 from perfd.bench.witness.findings import Effect, Evidence, Finding, Ours, findings_of
-from perfd.bench.witness.neighbours import births, other_engines, survivors
+from perfd.bench.witness.neighbours import other_engines
 from perfd.bench.witness.peek import Answer, body_of, peek
 from perfd.bench.witness.poller import EVERY_S, Poller
 from perfd.bench.witness.prometheus import parse
@@ -196,13 +196,11 @@ def peak_in_flight(traces: Sequence[RequestTrace]) -> int:
     return most
 
 
-def left_behind(born: Mapping[int, str]) -> list[Finding]:
-    """A Finding when processes of the engine (pid → birth, from `births`) outlived it."""
-    left = survivors(born)
-    if not left:
-        return []
-    sentence = f"{len(left)} processes of the engine outlived it and held memory until perfd ended them (pids {left[:5]})"
-    return [Finding("engine_left_behind", Effect.ANNOTATE, sentence, {"pids": list(left)})]
-
-
-__all__ = ["Testimony", "Witness", "births", "left_behind", "ours_of", "peak_in_flight"]
+def left_behind(extra: Mapping[str, Json], processes: Sequence[str]) -> dict[str, Json]:
+    """A Run's `extra`, its witness saying which processes of the engine outlived it; unchanged where none did."""
+    if not processes:
+        return dict(extra)
+    sentence = f"{len(processes)} processes of the engine outlived it and held their memory until perfd ended them"
+    finding = Finding("engine_left_behind", Effect.ANNOTATE, sentence, {"processes": list(processes)})
+    seen = extra.get("witness", {})
+    return {**extra, "witness": {**seen, "findings": [*seen.get("findings", []), finding.as_json()]}}
