@@ -1,7 +1,6 @@
 """Recipe `llamacpp-source`: llama.cpp compiled here, from its git repository or from the sdist of llama-cpp-python.
 
-Cold it takes minutes, with a warm ccache seconds: the compiler cache lies in the state folder and knows files by content, so that
-the folder in which a Build is made does not matter.
+Cold it takes minutes, with a warm ccache seconds: the compiler cache lies in the state folder and knows files by content.
 """
 
 import os
@@ -12,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from perfd.builders import checkout, toolchain
+from perfd.builders.locks import held
 from perfd.builders.pip import download
 from perfd.builders.process import BuildError, Workshop
 from perfd.builders.recipe import Ingredients
@@ -66,24 +66,32 @@ class LlamaCppSource:
 
     def make(self, ingredients: Ingredients, into: Path, workshop: Workshop, progress: Progress) -> None:
         """`into` holds bin/llama-server and llama.cpp's licence."""
-        work = into.parent / "work"
-        work.mkdir()
-        sources = _sources(ingredients, work, workshop, progress)
-        targets = shlex.split(ingredients.options.get("targets", "llama-server"))
-        cache = _cache_environment(ingredients.state, into.parent)
-        ccache = tool("ccache", ingredients.state, workshop, progress)
-        cmake = tool("cmake", ingredients.state, workshop, progress)
-        ninja = tool("ninja", ingredients.state, workshop, progress)
-        progress(f"configuring {ingredients.subject} {ingredients.revision[:12]}")
-        workshop.run([ccache, "--zero-stats"], work, cache)
-        workshop.run([cmake, *_configure(sources, work, ingredients, ccache, ninja)], work, cache)
-        jobs = ingredients.options.get("jobs", str(len(os.sched_getaffinity(0))))
-        progress(f"compiling {ingredients.subject} with {jobs} jobs: minutes the first time, seconds with a warm cache")
-        workshop.run([cmake, "--build", work / "build", "--parallel", jobs, "--target", *targets], work, cache)
-        workshop.run([ccache, "--show-stats"], work, cache)
-        _collect(work, sources, targets, into)
-        workshop.run([into / "bin" / targets[0], "--version"], into)
-        shutil.rmtree(work)
+        # One folder for every Build, since llama.cpp's unity build writes absolute paths into the text that is compiled: in a
+        # folder of another name, the ten largest of 192 compilations would miss the cache.
+        work = ingredients.state / "work" / self.name
+        with held(work.with_suffix(".lock"), lambda: progress("another source build is running; waiting for it")):
+            shutil.rmtree(work, ignore_errors=True)
+            work.mkdir(parents=True)
+            try:
+                _compile(ingredients, work, into, workshop, progress)
+            finally:
+                shutil.rmtree(work, ignore_errors=True)
+
+
+def _compile(ingredients: Ingredients, work: Path, into: Path, workshop: Workshop, progress: Progress) -> None:
+    sources = _sources(ingredients, work, workshop, progress)
+    targets = shlex.split(ingredients.options.get("targets", "llama-server"))
+    environment = _environment(ingredients.state, work)
+    ccache, cmake, ninja = (tool(name, ingredients.state, workshop, progress) for name in ("ccache", "cmake", "ninja"))
+    progress(f"configuring {ingredients.subject} {ingredients.revision[:12]}")
+    workshop.run([ccache, "--zero-stats"], work, environment)
+    workshop.run([cmake, *_configure(sources, work, ingredients, ccache, ninja)], work, environment)
+    jobs = ingredients.options.get("jobs", str(len(os.sched_getaffinity(0))))
+    progress(f"compiling {ingredients.subject} with {jobs} jobs: minutes the first time, seconds with a warm cache")
+    workshop.run([cmake, "--build", work / "build", "--parallel", jobs, "--target", *targets], work, environment)
+    workshop.run([ccache, "--show-stats"], work, environment)
+    _collect(work, sources, targets, into)
+    workshop.run([into / "bin" / targets[0], "--version"], into)
 
 
 def _sources(ingredients: Ingredients, work: Path, workshop: Workshop, progress: Progress) -> Path:
@@ -146,8 +154,8 @@ def _configure(sources: Path, work: Path, ingredients: Ingredients, ccache: Path
     ]
 
 
-def _cache_environment(state: Path, base: Path) -> dict[str, str]:
-    """Paths below `base` are hashed as relative ones, so that another Build's folder hits the same entries."""
+def _environment(state: Path, base: Path) -> dict[str, str]:
+    """Where the cache is. Paths below `base` are hashed as relative ones, so that a state folder that was moved stays warm."""
     return {
         "CCACHE_DIR": str(state / "ccache"),
         "CCACHE_MAXSIZE": CACHE_SIZE,

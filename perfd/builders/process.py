@@ -26,7 +26,7 @@ _SECRET = re.compile(
 _GIT_PLACE = {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"}
 """Set while a git hook runs; every git below would look at the wrong repository."""
 _PLAIN = {"LC_ALL": "C.UTF-8"}
-"""Sentences of other programs are recognised in English only."""
+"""Sentences of other programs are recognised in English only; ccache counts the language as an input."""
 _REMEDY = {
     "git": "install git",
     "cmake": "install CMake, or put the wheel `cmake` beside perfd",
