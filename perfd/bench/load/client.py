@@ -1,33 +1,25 @@
 """`run_load`: prompts and schedule made beforehand, one window driven, its bytes parsed, its log reported."""
 
-import gc
 import itertools
-import os
-import resource
-import signal
-import socket
-import ssl
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from types import FrameType
 from typing import Any
 
 from perfd import HARNESS_VERSION
 from perfd.bench.load.events import EventLog, LogHead, RequestTrace, write_events
 from perfd.bench.load.exchange import Chain, Exchange
-from perfd.bench.load.loop import Endpoint, Limits, Loop, Window, Work
+from perfd.bench.load.loop import Loop
 from perfd.bench.load.metrics import rate_rps
 from perfd.bench.load.parse import trace_of
 from perfd.bench.load.plan import LoadPlan
 from perfd.bench.load.prompts import PromptMaker, Tokenize, learn_vocabulary
 from perfd.bench.load.report import LoadReport, report_from
 from perfd.bench.load.schedule import Due, Schedule, draw
+from perfd.bench.load.surroundings import endpoint_of, interrupting, many_files, quiet_collector, realtime
 from perfd.bench.load.wire import Target, request_of, target_of
+from perfd.bench.load.work import Limits, Window, Work
 from perfd.domain.identity import Json
-from perfd.errors import BadInputError
 
 Progress = Callable[[str], None]
 READY_PER_SLOT = 64
@@ -122,103 +114,10 @@ def drive(prepared: Prepared) -> tuple[Window, float, str]:
         ahead_ns=int(plan.ahead_s * 1e9),
     )
     loop = Loop(endpoint_of(plan, prepared.target), limits, prepared.work)
-    with _many_files(), _quiet_collector(), _interrupting(loop), _realtime(asked=plan.realtime) as policy:
+    with many_files(), quiet_collector(), interrupting(loop), realtime(asked=plan.realtime) as policy:
         used = time.process_time()
         window = loop.run()
         return window, time.process_time() - used, policy
-
-
-def endpoint_of(plan: LoadPlan, target: Target) -> Endpoint:
-    """The address, resolved once; raises BadInputError where there is none."""
-    try:
-        found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
-    except OSError as error:
-        raise BadInputError(f"{target.host} cannot be resolved ({error}); give a URL whose host exists") from None
-    addresses = [(family, address) for family, _, _, _, address in found]
-    tls = tls_context(plan) if target.tls else None
-    family, address = next(filter(_accepts, addresses), addresses[0]) if len(addresses) > 1 else addresses[0]
-    return Endpoint(family, address, target.host, tls, plan.kernel_stamps, plan.keep_alive)
-
-
-def _accepts(place: tuple[int, Any]) -> bool:
-    """Whether a server answers there: `localhost` is often ::1 first, and many servers listen on 127.0.0.1 alone."""
-    family, address = place
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        probe.settimeout(1.0)
-        return probe.connect_ex(address) == 0
-
-
-def tls_context(plan: LoadPlan) -> ssl.SSLContext:
-    """Certificates are checked unless the plan says otherwise."""
-    try:
-        context = ssl.create_default_context(cafile=str(plan.ca_file) if plan.ca_file else None)
-    except (OSError, ssl.SSLError) as error:
-        raise BadInputError(f"{plan.ca_file}: no certificates can be read from it ({error})") from None
-    if not plan.verify_tls:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    return context
-
-
-@contextmanager
-def _many_files() -> Iterator[None]:
-    """As many open sockets as this process may have: the usual 1,024 would end a load of a thousand slow answers."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-
-
-@contextmanager
-def _quiet_collector() -> Iterator[None]:
-    """No garbage collection runs in the window: one pass over millions of reads would stall every stream."""
-    was = gc.isenabled()
-    gc.collect()
-    gc.freeze()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
-        if was:
-            gc.enable()
-
-
-@contextmanager
-def _interrupting(loop: Loop) -> Iterator[None]:
-    """Ctrl-C ends the window instead of the process (in the main thread; elsewhere Python allows no handler)."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def handler(_signal: int, _frame: FrameType | None) -> None:
-        loop.interrupt()
-
-    before = signal.signal(signal.SIGINT, handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-@contextmanager
-def _realtime(*, asked: bool) -> Iterator[str]:
-    """The policy that the window runs under: SCHED_RR where it was asked for and is permitted, said in words."""
-    if not asked:
-        yield "normal"
-        return
-    before, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
-    try:
-        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
-    except PermissionError:
-        yield "normal (SCHED_RR was asked for and is not permitted)"
-        return
-    try:
-        yield "SCHED_RR 1"
-    finally:
-        os.sched_setscheduler(0, before, parameters)
 
 
 def log_of(

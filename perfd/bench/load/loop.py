@@ -3,21 +3,18 @@
 Between any two reads it looks whether a request is due, so that sending waits for one read at most.
 """
 
-import heapq
 import os
 import select
 import ssl
 import time
-from array import array
 from collections import deque
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
 
+from perfd.bench.load.agenda import FAR_NS, Act, Agenda
 from perfd.bench.load.clock import Clocks, Timer
 from perfd.bench.load.connection import Connection, State
 from perfd.bench.load.exchange import Chain, Ending, Exchange
 from perfd.bench.load.http import MalformedHttpError
+from perfd.bench.load.work import Endpoint, Limits, Window, Work
 
 SWEEP_NS = 100_000_000
 # The loop wakes this much early and then watches the clock: a sleeping core takes tens of microseconds to get up.
@@ -25,60 +22,7 @@ EARLY_NS = 60_000
 DONE_GRACE_NS = 1_000_000_000
 IDLE_MOST_NS = 2_000_000_000
 MOST_RESPONSE_BYTES = 256 * 1024 * 1024
-_FAR_NS = 1 << 62
 _IN, _OUT = select.EPOLLIN, select.EPOLLOUT
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Times after which the loop gives something up, in ns."""
-
-    stall_ns: int
-    request_ns: int
-    connect_ns: int
-    drain_ns: int
-    ahead_ns: int
-
-
-@dataclass(frozen=True)
-class Endpoint:
-    """Where connections go."""
-
-    family: int
-    address: tuple[Any, ...]
-    host: str
-    tls: ssl.SSLContext | None
-    stamps: bool
-    keep_alive: bool
-
-
-@dataclass
-class Work:
-    """What is to be sent: chains at times of their own, or as many at once as there are slots."""
-
-    starts: list[tuple[int, Chain]]
-    """Open: (ns after the start, chain), ascending."""
-    supply: Iterator[Chain]
-    """Closed: where slots take their next chain from."""
-    slots: tuple[int, ...] = ()
-    """Closed: ns after the start at which each slot begins."""
-    stop_ns: int | None = None
-    """Nothing new begins so long after the start; absent where the work itself ends."""
-    cap: int | None = None
-    """Open: most requests in flight; others wait, and their wait counts."""
-
-
-@dataclass
-class Window:
-    """What the loop hands back."""
-
-    started_ns: int
-    exchanges: list[Exchange] = field(default_factory=list)
-    stopped_ns: int = 0
-    interrupted: bool = False
-    read_lag_ns: "array[int]" = field(default_factory=lambda: array("q"))
-    stamped: bool = False
-    connections: int = 0
 
 
 class Loop:
@@ -100,12 +44,10 @@ class Loop:
         self._capped: deque[tuple[int, Chain, int]] = deque()
         self._chains: dict[int, tuple[Chain, int, bool]] = {}
         self._in_flight = 0
-        self._heap: list[tuple[int, int, Chain | None, int, bool]] = []
-        self._order = 0
-        self._due_ns = _FAR_NS
+        self._agenda = Agenda()
         self._sweep_ns = 0
-        self._give_up_ns = _FAR_NS
-        self._stop_ns = _FAR_NS
+        self._give_up_ns = FAR_NS
+        self._stop_ns = FAR_NS
         self._stopping = False
         self._window = Window(0)
 
@@ -122,7 +64,7 @@ class Loop:
             ready = self._epoll.poll()
             self._clocks.look()
             for fd, mask in ready:
-                if time.monotonic_ns() >= self._due_ns:
+                if time.monotonic_ns() >= self._agenda.next_ns:
                     self._act()
                 connection = self._connections.get(fd)
                 if connection is not None:
@@ -136,54 +78,47 @@ class Loop:
         start = time.monotonic_ns() + max(self._limits.ahead_ns, 1_000_000)
         self._window.started_ns = start
         for at, chain in self._work.starts:
-            self._push(start + at - self._limits.ahead_ns, None, 0)
-            self._push(start + at, chain, 0)
+            self._agenda.add(start + at - self._limits.ahead_ns, Act.OPEN)
+            self._agenda.add(start + at, Act.SEND, chain)
         for at in self._work.slots:
-            self._push(start + at - self._limits.ahead_ns, None, 0)
-            self._push(start + at, None, 0, pull=True)
+            self._agenda.add(start + at - self._limits.ahead_ns, Act.OPEN)
+            self._agenda.add(start + at, Act.PULL)
         if self._work.stop_ns is not None:
             self._stop_ns = start + self._work.stop_ns
             self._give_up_ns = self._stop_ns + self._limits.drain_ns
         elif self._work.starts:
-            self._give_up_ns = _FAR_NS if self._has_turns() else start + self._work.starts[-1][0] + self._limits.drain_ns
+            self._give_up_ns = FAR_NS if self._has_turns() else start + self._work.starts[-1][0] + self._limits.drain_ns
 
     def _has_turns(self) -> bool:
         return any(len(chain.requests) > 1 for _, chain in self._work.starts)
 
-    def _push(self, at_ns: int, chain: Chain | None, turn: int, *, pull: bool = False) -> None:
-        self._order += 1
-        heapq.heappush(self._heap, (at_ns, self._order, chain, turn, pull))  # the order tells equal times apart
-        self._due_ns = self._heap[0][0]
-
     def _over(self) -> bool:
         if self._window.interrupted or self._clocks.now_ns >= self._give_up_ns:
             return True
-        return not (self._heap or self._in_flight or self._capped)
+        return not (self._agenda or self._in_flight or self._capped)
 
     def _arm(self) -> None:
-        self._timer.arm(min(self._due_ns - EARLY_NS, self._sweep_ns))
+        self._timer.arm(min(self._agenda.next_ns - EARLY_NS, self._sweep_ns))
 
     def _wait_closely(self) -> None:
         """For the last moments before a request is due, reads go on without sleeping."""
-        while 0 < self._due_ns - time.monotonic_ns() <= EARLY_NS:
+        while 0 < self._agenda.next_ns - time.monotonic_ns() <= EARLY_NS:
             for fd, mask in self._epoll.poll(0):
                 connection = self._connections.get(fd)
                 if connection is not None:
                     self._serve(connection, mask)
-                    if time.monotonic_ns() >= self._due_ns:
+                    if time.monotonic_ns() >= self._agenda.next_ns:
                         return
 
     def _act(self) -> None:
         """Everything that is due has been begun."""
-        while self._heap and self._heap[0][0] <= time.monotonic_ns():
-            at_ns, _, chain, turn, pull = heapq.heappop(self._heap)
-            if pull:
-                self._pull(at_ns)
-            elif chain is None:
+        while (item := self._agenda.take(time.monotonic_ns())) is not None:
+            if item.act is Act.PULL:
+                self._pull(item.at_ns)
+            elif item.chain is None:
                 self._reserve()
             else:
-                self._due(at_ns, chain, turn)
-        self._due_ns = self._heap[0][0] if self._heap else _FAR_NS
+                self._due(item.at_ns, item.chain, item.turn)
 
     def _reserve(self) -> None:
         """A connection is open, or on its way, for each request due soon."""
@@ -394,10 +329,10 @@ class Loop:
             return
         if turn + 1 < len(chain.requests):
             at_ns = ns + int(chain.think_s * 1e9)
-            self._push(at_ns - self._limits.ahead_ns, None, 0)
-            self._push(at_ns, chain, turn + 1)
+            self._agenda.add(at_ns - self._limits.ahead_ns, Act.OPEN)
+            self._agenda.add(at_ns, Act.SEND, chain, turn + 1)
         elif slot:
-            self._push(ns, None, 0, pull=True)
+            self._agenda.add(ns, Act.PULL)
         if self._capped:
             at_ns, chain, turn = self._capped.popleft()
             self._start(at_ns, max(at_ns, ns), chain, turn, slot=False)
