@@ -11,7 +11,7 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,6 +28,8 @@ from perfd.errors import BadInputError
 HEARTBEAT_S = 5.0
 END_GRACE_S = 5.0
 """A keeper that was told to stop needs milliseconds; one that has not ended by then is killed."""
+OURS: Mapping[str, str] = {"PYTHONUNBUFFERED": "1", "OPENBLAS_NUM_THREADS": "1"}
+"""For the child alone: its log is whole when it is killed, and numpy starts no threads before it forks."""
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "NVIDIA_VISIBLE_DEVICES")
 """What a child may see of our environment: what programs need to run, and no secret."""
 
@@ -72,7 +74,7 @@ def _start(job: Job, results_path: Path, log: Path) -> "subprocess.Popen[bytes]"
     with log.open("wb") as output:
         return subprocess.Popen(
             [sys.executable, "-m", "perfd.bench.child", str(job_path.resolve()), str(results_path.resolve())],
-            env={**child_environment(job.work.resolve()), "PYTHONPATH": str(here), "PYTHONUNBUFFERED": "1"},
+            env={**child_environment(job.work.resolve()), **OURS, "PYTHONPATH": str(here)},
             cwd=job.work,
             stdin=subprocess.DEVNULL,
             stdout=output,
