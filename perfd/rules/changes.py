@@ -11,6 +11,8 @@ from perfd.stats.shape import effect_of, relative_interval, spread_of_difference
 
 Floats = NDArray[np.float64]
 
+_FAR = 2.5
+"""Standard deviations that one night must be off to be logged; sums of two or three nights only make suspects."""
 _SPIKE = 3
 """Nights that a spike lasts at most."""
 
@@ -44,7 +46,7 @@ def _change(event: Event) -> Change:
 
 
 def _spikes(found: Replay, values: Floats, row: int, taken: set[int]) -> list[Change]:
-    """Suspect nights that came to nothing are transients, those that still stand at the end are steps; neither is ever detected."""
+    """Suspect nights that came to nothing are transients, those that still stand at the end steps; neither is ever detected."""
     n = len(values)
     changes: list[Change] = []
     free = 0
@@ -53,7 +55,8 @@ def _spikes(found: Replay, values: Floats, row: int, taken: set[int]) -> list[Ch
             continue
         begin, end = _run(found, values, row, int(night))
         free = end
-        if end - begin <= _SPIKE:
+        far = abs(float(found.distance[row, night])) >= _FAR
+        if end - begin <= _SPIKE and (far or end == n):
             changes.append(_seen(found, values, row, (begin, end)))
     return changes
 

@@ -34,12 +34,12 @@ _SIZES = (5, 7, 9, 11, 14, 18, 23, 30, 38, 48)
 """Step sizes that are tried, in bins of a quarter of a standard deviation, up and down."""
 _SPREAD_NIGHTS = (8, 10, 12, 14, 17, 20, 25, 30)
 _NOISE_UNKNOWN = 2
-_SPIKE, _BEYOND_SPIKES = 8.0, 2.0
+_SPREAD_CLIP, _BEYOND_SPIKES = 3.2, 1.5
 _NEIGHBOURS = 1.45
 """Variance of a sum of distances between neighbours, over that of independent ones."""
 _WITHOUT_SPIKE = 2.5
-_SUSPECT_SUMS = (2.85, 2.9, 2.9)
-_PHI_PRIOR, _PHI_WEIGHT, _PHI_BACK, _PHI_ERRORS = 0.2, 15.0, 0.5, 1.2
+_SUSPECT_SUMS = (2.65, 3.0, 3.0)
+_PHI_PRIOR, _PHI_WEIGHT, _PHI_REMEMBERED, _PHI_BACK, _PHI_ERRORS = 0.25, 25.0, 60.0, 0.5, 1.2
 
 
 @dataclass(frozen=True)
@@ -77,11 +77,12 @@ def held_out(segment: Ints) -> Ints:
     return np.clip(segment - REFERENCE, 0, np.maximum(widest, LASTING))
 
 
-def examine(window: Floats, count: Ints, segment: Ints) -> Evidence:
+def examine(window: Floats, count: Ints, segment: Ints, memory: Floats | None = None) -> Evidence:
     """Evidence for each row of `window` (rows, nights), newest last.
 
     Columns of the current segment (the newest `segment` ones) hold values, the older ones residuals of closed segments; only
-    the newest `count` columns are filled.
+    the newest `count` columns are filled. `memory` is the autocorrelation that earlier segments showed, NaN where there were
+    none: short closed segments, each less its own level, no longer show it.
     """
     width = window.shape[1]
     age = np.arange(width)[::-1]
@@ -91,7 +92,7 @@ def examine(window: Floats, count: Ints, segment: Ints) -> Evidence:
     reference = known & (age[None, :] >= held[:, None])
     residual, level, scale = _residuals(window, current, reference)
     residual = np.where(known, residual / scale[:, None], 0).astype(np.float32)
-    phi = _autocorrelation(residual, reference)
+    phi = _autocorrelation(residual, reference, memory)
     white = residual.copy()
     white[:, 1:] -= phi[:, None] * residual[:, :-1]
     white /= np.sqrt(1 - phi**2)[:, None]
@@ -150,21 +151,24 @@ def _tick(ordered: Floats, n: Ints) -> Floats:
     return np.where((2 * repeats >= n) & np.isfinite(smallest), smallest, 0.0)
 
 
-def _autocorrelation(residual: Singles, reference: Bools) -> Singles:
-    """Lag-1 autocorrelation of the clipped reference residuals, and what its uncertainty leaves of a log-likelihood ratio.
+def _autocorrelation(residual: Singles, reference: Bools, memory: Floats | None) -> Singles:
+    """Lag-1 autocorrelation of the clipped reference residuals, on the careful side; never negative, at most 0.9.
 
-    The estimate is corrected for its bias and drawn towards 0.2, the median of 175 real benchmark Series, by the weight of ten
-    nights; it is never negative and at most 0.9. Where it is clearly positive, evidence counts as if phi were one and a half
-    standard errors larger.
+    The estimate is corrected for its bias and drawn towards 0.25 by the weight of 25 nights (175 real benchmark Series have a
+    median of 0.2), or towards what is remembered of earlier segments by that of 60. Where it is positive, 1.2 standard errors
+    are added: too much whitening costs power, too little costs false alarms.
     """
     clipped = np.where(reference, np.clip(residual, -3, 3), 0)
     pairs = np.maximum((reference[:, 1:] & reference[:, :-1]).sum(axis=1), 1).astype(np.float32)
     power = (clipped**2).sum(axis=1) / np.maximum(reference.sum(axis=1), 1)
     raw = (clipped[:, 1:] * clipped[:, :-1]).sum(axis=1) / pairs / np.maximum(power, 1e-12)
     unbiased = np.clip(raw + (1 + 3 * raw) / pairs, -0.9, 0.9)
-    prior = np.where(power > 1e-9, _PHI_PRIOR, 0)
-    phi = np.clip((pairs * unbiased + _PHI_WEIGHT * prior) / (pairs + _PHI_WEIGHT) - _PHI_BACK / np.sqrt(pairs), 0, 0.9)
-    error = np.sqrt((1 - phi**2) / (pairs + _PHI_WEIGHT))
+    remembered = np.full(len(raw), np.nan) if memory is None else memory
+    known = np.isfinite(remembered)
+    prior = np.where(power > 1e-9, np.where(known, remembered, _PHI_PRIOR), 0)
+    weight = np.where(known, _PHI_REMEMBERED, _PHI_WEIGHT)
+    phi = np.clip((pairs * unbiased + weight * prior) / (pairs + weight) - _PHI_BACK / np.sqrt(pairs + weight), 0, 0.9)
+    error = np.sqrt((1 - phi**2) / (pairs + weight))
     upper: Singles = np.minimum(phi + _PHI_ERRORS * error * np.clip(phi / error, 0, 1), 0.9).astype(np.float32)
     return upper
 
@@ -237,18 +241,17 @@ def _unrest(white: Singles, reference: Bools, held: Ints) -> Floats:
 
 def _best_spread(white: Singles, reference: Bools, held: Ints) -> tuple[Floats, Ints]:
     """Half the square of the best z of the mean distance from the newest nights' own median, signed, and its nights."""
-    mean, deviation, n = _moments(np.minimum(np.abs(white), 4), reference)
+    mean, deviation, n = _moments(np.minimum(np.abs(white), _SPREAD_CLIP), reference)
     best = np.zeros(len(white))
     best_nights = np.full(len(white), _SPREAD_NIGHTS[0], dtype=np.intp)
     for m in _SPREAD_NIGHTS:
         if m > white.shape[1]:
             break
         newest = white[:, -m:]
-        from_own = np.minimum(np.abs(newest - np.median(newest, axis=1, keepdims=True)), 4)
-        from_old = np.minimum(np.abs(newest), 4)
+        from_own = np.minimum(np.abs(newest - np.median(newest, axis=1, keepdims=True)), _SPREAD_CLIP)
+        from_old = np.minimum(np.abs(newest), _SPREAD_CLIP)
         nearer = from_own.sum(axis=1, keepdims=True) < from_old.sum(axis=1, keepdims=True)
         gain = (np.where(nearer, from_own, from_old) - mean) / deviation
-        gain = np.where(np.abs(newest) > _SPIKE, 0, gain)
         total = gain.sum(axis=1)
         most = np.partition(gain, m - 3, axis=1)[:, m - 3 :].sum(axis=1)
         lasting = (total < 0) | (total - most > _BEYOND_SPIKES * np.sqrt(m))
@@ -260,11 +263,11 @@ def _best_spread(white: Singles, reference: Bools, held: Ints) -> tuple[Floats, 
 
 
 def _moments(values: Singles, inside: Bools) -> tuple[Singles, Singles, Ints]:
-    """Mean, standard deviation (at least 0.3) and count of each row's values that are `inside`, each (rows, 1)."""
+    """Mean, standard deviation (at least 0.5) and count of each row's values that are `inside`, each (rows, 1)."""
     n = np.maximum(inside.sum(axis=1, keepdims=True), 2)
     mean = np.where(inside, values, 0).sum(axis=1, keepdims=True) / n
     deviation = np.sqrt(np.where(inside, (values - mean) ** 2, 0).sum(axis=1, keepdims=True) / (n - 1))
-    return mean, np.maximum(deviation, 0.3), n
+    return mean, np.maximum(deviation, 0.5), n
 
 
 def _suspect(white: Singles, reference: Bools) -> Bools:
@@ -282,7 +285,7 @@ def _suspect(white: Singles, reference: Bools) -> Bools:
             inside[:, back:] &= reference[:, :-back]
         sums = np.abs(sums) / np.float32(np.sqrt(nights))
         ever = np.max(np.where(inside, sums, 0), axis=1)
-        few = 10 / n * np.minimum(1, 40 / n) if nights == 1 else 6 / n
-        limit = np.maximum.reduce([bar * (1 + few), 1.05 * ever, 2 * ever - 2.4])
+        few = 10 / n * np.minimum(1, 40 / n) if nights == 1 else 8 / n
+        limit = np.maximum.reduce([bar * (1 + few), 1.05 * ever, 2.2 * ever - 2.9])
         found |= sums[:, -1] > limit
     return found

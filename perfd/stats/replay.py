@@ -17,6 +17,7 @@ from perfd.stats.shape import (
     place_of_step,
     relative_interval,
     robust_level,
+    slope_before,
     spread_of_difference,
     step_over_drift,
 )
@@ -25,15 +26,15 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 WINDOW = 150
-BAR = 6.8
+BAR = 7.4
 """Log-likelihood ratio of a detected step: measured, docs/detection.md."""
 SPREAD_BAR = 14.0
 _ROWS = 4096
 _MOST_NIGHTS = 256
-_DRIFT_MARGIN = 3.0
+_DRIFT_MARGIN = 4.0
 _CALM, _RESTLESS = 4.0, 4.5
-_TAIL_COST, _TAIL_MOST = 30.0, 0.03
-_MEMORY_COST = 5.0
+_TAIL_COST, _TAIL_MOST = 40.0, 0.03
+_MEMORY_COST = 5.5
 _SETTLES = 20
 
 
@@ -110,6 +111,7 @@ class _Replayer:
         self.cursor = np.zeros(len(values), dtype=np.intp)
         self.start = np.zeros(len(values), dtype=np.intp)
         self.noise_start = np.zeros(len(values), dtype=np.intp)
+        self.memory = np.full(len(values), np.nan)
         shape = self.values.shape
         nights = {name: np.zeros(shape, dtype=np.float32) for name in ("distance", "level", "scale", "phi", "step")}
         self.out = Replay([Track() for _ in range(shape[0])], np.zeros(shape, dtype=np.bool_), **nights)
@@ -134,7 +136,7 @@ class _Replayer:
         night = self.cursor[series][:, None] + np.arange(nights)[None, :]
         due = night < self.lengths[series][:, None]
         who, when = np.broadcast_to(series[:, None], night.shape)[due], night[due]
-        found = examine(*self._windows(who, when))
+        found = examine(*self._windows(who, when), self.memory[who])
         fires = (found.step >= self._bars(found)) | self._uneven(found)
         self._record(who, when, found)
         stops = self.cursor[series] + due.sum(axis=1)
@@ -158,7 +160,8 @@ class _Replayer:
 
     def _uneven(self, found: Evidence) -> NDArray[np.bool_]:
         """Where the spread has changed; where it grew, neighbouring nights must lie further apart too, as no step makes them."""
-        return (np.abs(found.spread) >= self.spread_bar) & ((found.spread < 0) | (found.unrest >= _RESTLESS))
+        grown = (found.unrest >= _RESTLESS) & ~found.suspect
+        return (np.abs(found.spread) >= self.spread_bar) & ((found.spread < 0) | grown)
 
     def _windows(self, who: Ints, when: Ints) -> tuple[Floats, Ints, Ints]:
         columns = when[:, None] - np.arange(WINDOW)[::-1][None, :]
@@ -188,7 +191,15 @@ class _Replayer:
     def _spread(self, one: int, now: int, found: Evidence, row: int) -> bool:
         split = now + 1 - int(found.spread_nights[row])
         begin = max(int(self.start[one]), now + 1 - WINDOW)
+        values = self.values[one]
+        ratio = _restlessness(values[split : now + 1]) / max(_restlessness(values[begin:split]), 1e-12)
+        if not (ratio >= _RESTLESS_RATIO if found.spread[row] > 0 else ratio <= 1 / _RESTLESS_RATIO):
+            return False
         level = float(found.level[row])
+        if found.spread[row] > 0 and not _wider(
+            values[split : now + 1] - level, values[begin:split] - level, float(found.scale[row])
+        ):
+            return False
         before, after = (
             float(np.std(np.clip(part - level, -6 * found.scale[row], 6 * found.scale[row])))
             for part in (self.values[one, begin:split], self.values[one, split : now + 1])
@@ -200,6 +211,7 @@ class _Replayer:
         track = self.out.tracks[one]
         track.events.append(event)
         self._close(one, split, float(found.level[row]))
+        self.memory[one] = found.phi[row]
         self.noise_start[one] = split
         track.noise_start = split
         return True
@@ -213,7 +225,8 @@ class _Replayer:
         noise = self._noise(one, begin, guess, scale, phi)
         margin = step_over_drift(segment, guess, noise, LASTING)
         nights = int(found.step_nights[row])
-        if margin < (1 - phi) * self._against_drift(track, nights):
+        leaning = slope_before(segment[:guess], scale, phi) * math.copysign(1, segment[-nights:].mean() - found.level[row])
+        if margin < (1 - phi) * self._against_drift(track, nights, leaning=leaning >= _LEANING):
             track.waited += 1
             lean = int(margin < _FOR_DRIFT and nights >= _SLOW) - int(margin > 0)
             track.slopes = max(track.slopes + lean, 0)
@@ -225,10 +238,13 @@ class _Replayer:
         event = Event(kind, begin + split, now, before, after, relative_interval(before, after, spread), float(found.step[row]))
         track.events.append(event)
         self._close(one, begin + split, before)
+        self.memory[one] = found.phi[row]
         return True
 
-    def _against_drift(self, track: Track, nights: int) -> float:
+    def _against_drift(self, track: Track, nights: int, *, leaning: bool) -> float:
         """How much likelier than a drift a step must be: more the longer it took to show, less the longer it has lasted."""
+        if leaning:
+            return _SLOWEST + _DRIFT_MARGIN
         slow = float(np.clip(_SLOWNESS * (nights - LASTING - 1), 0, _SLOWEST))
         return (_DRIFT_MARGIN if track.drifting else 0.0) + max(slow - _PATIENCE * track.waited, min(slow, _SURELY))
 
@@ -300,6 +316,22 @@ class _Replayer:
 
 _FOR_DRIFT = -0.5
 _SLOW = 12
-_SLOPES = 6
-_SLOWNESS, _SLOWEST, _PATIENCE = 0.4, 3.5, 0.12
+_SLOPES = 4
+_LEANING = 3.0
+_RESTLESS_RATIO = 1.6
+_SPIKE = 5.0
+_SLOWNESS, _SLOWEST, _PATIENCE = 0.4, 3.5, 0.1
 _SURELY = 1.5
+
+
+def _restlessness(values: Floats) -> float:
+    """The median distance between neighbouring values, which neither a step nor a spike moves."""
+    return float(np.median(np.abs(np.diff(values)))) if len(values) > 1 else 0.0
+
+
+def _wider(new: Floats, old: Floats, scale: float) -> bool:
+    """Whether nights are further from the level than before even without a spike of up to three of them."""
+    plain = np.abs(new[np.abs(new) <= _SPIKE * scale])
+    if len(new) - len(plain) > LASTING - 1:
+        return True
+    return bool(plain.mean() >= 1.5 * np.minimum(np.abs(old), _SPIKE * scale).mean())

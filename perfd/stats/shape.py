@@ -85,6 +85,21 @@ def step_over_drift(values: Floats, guess: int, noise: Noise, lasting: int) -> f
     return float(steps.max() - noise.log_likelihood(left).max())
 
 
+def slope_before(values: Floats, scale: float, phi: float) -> float:
+    """The z of the steepest of the slopes over the last 30, 45 and 60 values, signed; 0 where there are fewer than 30."""
+    best = 0.0
+    for width in (30, 45, 60):
+        if width > len(values):
+            break
+        newest = values[-width:]
+        middle = float(np.median(newest))
+        index = np.arange(width) - (width - 1) / 2
+        size = math.sqrt(float((index**2).sum()) * (1 + phi) / (1 - phi)) * scale
+        z = float((np.clip(newest - middle, -_CLIP * scale, _CLIP * scale) * index).sum()) / size
+        best = max(best, z, key=abs)
+    return best
+
+
 def _without_slope(calm: Floats, values: Floats, slopes: Floats) -> Floats:
     """`values` less each slope, fitted to `calm` by least squares, (slopes, values)."""
     basis = slopes - slopes.mean(axis=1, keepdims=True)

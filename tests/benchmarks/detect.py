@@ -1,0 +1,447 @@
+"""How well perfd finds changes, night by night, on planted and on real noise: seeded, no timed test. `make bench-detect`.
+
+    python tests/benchmarks/detect.py --seed 2 [--quick] [--rivals PYTHON] [--data ../shared/data]
+
+`--rivals` is the Python of an environment with apache-otava, asv and ruptures (python -m venv rivals; rivals/bin/pip install
+apache-otava asv ruptures scipy). `--data` is a folder with detection/tcpd and history; without it those tables are left out, and
+the script says so. Everything is Markdown on stdout; the tables of docs/detection.md are made by it.
+"""
+
+import argparse
+import json
+import math
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import scenarios as worlds
+from numpy.typing import NDArray
+from oracle import oracle_delays
+from own_set import own_noise
+from tcpd import tcpd_table
+
+from perfd.domain.verdict import ChangeKind
+from perfd.rules.changes import changes_of
+from perfd.stats.replay import Event, Replay, replay
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+WARM = 40
+"""Nights before the first that counts."""
+DETECTED = frozenset({"step", "mode", "drift", "variance"})
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A Replay of Series with missing nights, and the night of each value, (Series, values)."""
+
+    found: Replay
+    nights: Ints
+    lengths: Ints
+    values: Floats
+    cpu_s: float
+
+    def events(self, row: int, kinds: Iterable[str] = DETECTED) -> list[tuple[int, int, Event]]:
+        """(night of the change, night of the flag, event) of one Series."""
+        wanted = set(kinds)
+        at = self.nights[row]
+        return [(int(at[e.index]), int(at[e.flagged_at]), e) for e in self.found.tracks[row].events if e.kind in wanted]
+
+
+def say(line: str = "") -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def watch(values: Floats, *, settle: bool = True) -> Seen:
+    """Replays Series whose missing nights are NaN."""
+    there = np.isfinite(values)
+    lengths = there.sum(axis=1)
+    nights = np.argsort(~there, axis=1, kind="stable")
+    packed = np.take_along_axis(np.nan_to_num(values), nights, axis=1)
+    began = time.process_time()
+    found = replay(packed, lengths, settle=settle)
+    return Seen(found, nights, lengths, packed, time.process_time() - began)
+
+
+def poisson(count: int) -> tuple[float, float]:
+    """The exact 95 % interval of a Poisson mean, by bisection."""
+
+    def tail(mean: float, upto: int) -> float:
+        return sum(math.exp(-mean + k * math.log(mean) - math.lgamma(k + 1)) for k in range(upto + 1)) if mean > 0 else 1.0
+
+    def solve(goal: float, upto: int) -> float:
+        low, high = 0.0, 10.0 * (count + 5)
+        for _ in range(80):
+            middle = (low + high) / 2
+            low, high = (middle, high) if tail(middle, upto) > goal else (low, middle)
+        return low
+
+    return (0.0 if count == 0 else solve(0.975, count - 1)), solve(0.025, count)
+
+
+def wilson(hits: int, n: int) -> str:
+    """A share with its 95 % interval."""
+    z, p = 1.96, hits / n
+    middle, half = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    return f"{p:.3f} [{(middle - half) / (1 + z * z / n):.3f}, {(middle + half) / (1 + z * z / n):.3f}]"
+
+
+def middle(delays: list[int]) -> str:
+    """Median delay with its order-statistic interval, and the 90th percentile."""
+    if not delays:
+        return "-"
+    ordered = np.sort(delays)
+    n = len(ordered)
+    half = 0.98 * math.sqrt(n)
+    low, high = ordered[max(int(n / 2 - half), 0)], ordered[min(math.ceil(n / 2 + half), n - 1)]
+    return f"{np.median(ordered):g} [{low:g}, {high:g}], {np.quantile(ordered, 0.9):g}"
+
+
+NOISES: dict[str, Callable[..., Floats]] = {
+    "Gaussian": worlds.gauss,
+    "Student t3": worlds.student,
+    "5 % outliers": worlds.outliers,
+    "5 % outliers, upwards": worlds.slow_outliers,
+    "bimodal": worlds.bimodal,
+    "AR(0.6)": worlds.autoregressive,
+    "uneven, missing": worlds.uneven,
+}
+
+
+def aa_table(rng: np.random.Generator, rows: int) -> None:
+    """False detections and false suspects on noise alone."""
+    say("### Noise alone (A/A)\n")
+    say("| noise | nights | steps | modes | drifts | variance | false detections in 10,000 nights | goal | suspects, share of nights | goal |")
+    say("|---|---|---|---|---|---|---|---|---|---|")
+    for name, noise in NOISES.items():
+        seen = watch(100 + noise(rng, rows))
+        counted = int(np.maximum(seen.lengths - WARM, 0).sum())
+        kinds = [e.kind for row in range(rows) for _, flag, e in seen.events(row) if flag >= WARM]
+        low, high = poisson(len(kinds))
+        rate = f"{len(kinds) / counted * 1e4:.2f} [{low / counted * 1e4:.2f}, {high / counted * 1e4:.2f}]"
+        suspects = seen.found.suspect[:, WARM:].sum() / counted
+        told = " | ".join(str(kinds.count(kind)) for kind in ("step", "mode", "drift", "variance"))
+        say(f"| {name} | {counted} | {told} | {rate} | ≤ 1 | {suspects:.4f} | ≤ 0.01 |")
+    say()
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the step table."""
+
+    name: str
+    noise: str
+    size: float
+    near: float | None
+    wide: float | None
+    delay: float | None
+    first: float | None = None
+    third: float | None = None
+
+
+ROWS = (
+    Row("1.5σ", "Gaussian", 1.5, None, None, None),
+    Row("2σ", "Gaussian", 2, 0.90, 0.97, 6),
+    Row("3σ", "Gaussian", 3, 0.97, None, 4, None, 0.95),
+    Row("5σ", "Gaussian", 5, 0.99, None, 3, 0.95),
+    Row("3σ in t3", "Student t3", 3, None, None, None),
+    Row("3σ in outliers", "5 % outliers", 3, None, 0.97, 5),
+    Row("3σ in bimodal", "bimodal", 3, None, 0.95, 7),
+    Row("3σ in AR(0.6)", "AR(0.6)", 3, None, 0.95, 10),
+    Row("3σ in uneven, missing", "uneven, missing", 3, None, None, None),
+)
+
+
+def step_table(rng: np.random.Generator, rows: int) -> None:
+    """Recall, place and delay of one planted step, beside an oracle."""
+    say("### Steps\n")
+    say(
+        "| step | within ±2 | goal | within ±5 | goal | median delay, p90 | goal | suspect first night | by the third | "
+        "false steps in 1,000 nights | oracle: delay, p90 |"
+    )
+    say("|---|---|---|---|---|---|---|---|---|---|---|")
+    for row in ROWS:
+        planted = worlds.with_step(rng, NOISES[row.noise](rng, rows), row.size)
+        seen = watch(planted.values)
+        near, wide, delays, wrong, first, third = _score(seen, planted.change)
+        oracle = middle(oracle_delays(rng, row.noise, row.size, rows))
+        say(
+            f"| {row.name} | {wilson(near, rows)} | {_goal(row.near)} | {wilson(wide, rows)} | {_goal(row.wide)} | {middle(delays)} | "
+            f"{_goal(row.delay, '≤')} | {first / rows:.2f}{_of(row.first)} | {third / rows:.2f}{_of(row.third)} | "
+            f"{wrong / (rows * (worlds.NIGHTS - WARM)) * 1e3:.2f} | {oracle} |"
+        )
+    say()
+
+
+def _goal(goal: float | None, sign: str = "≥") -> str:
+    return "" if goal is None else f"{sign} {goal:g}"
+
+
+def _of(goal: float | None) -> str:
+    return "" if goal is None else f" (≥ {goal:g})"
+
+
+def _score(seen: Seen, change: Ints) -> tuple[int, int, list[int], int, int, int]:
+    near = wide = wrong = first = third = 0
+    delays = []
+    for row, planted in enumerate(change):
+        hit = None
+        for place, flag, _ in seen.events(row, {"step"}):
+            if hit is None and abs(place - planted) <= 5 and flag >= planted:
+                hit = (abs(place - planted), flag - planted)
+            elif flag >= WARM:
+                wrong += 1
+        if hit is not None:
+            near, wide = near + (hit[0] <= 2), wide + 1
+            delays.append(int(hit[1]))
+        at = int(np.searchsorted(seen.nights[row, : seen.lengths[row]], planted))
+        first += bool(seen.found.suspect[row, at])
+        third += bool(seen.found.suspect[row, at : at + 3].any())
+    return near, wide, delays, wrong, first, third
+
+
+def other_table(rng: np.random.Generator, rows: int) -> None:
+    """Everything that is not a step in noise."""
+    say("### Spikes, modes, drift, spread, ticks, short tails\n")
+    say("| scenario | figure | goal |")
+    say("|---|---|---|")
+    for name, figure, goal in (
+        *_spikes(rng, rows), *_sticky(rng, rows), *_drift(rng, rows), *_variance(rng, rows), *_ticks(rng), *_tails(rng, rows),
+    ):  # fmt: skip
+        say(f"| {name} | {figure} | {goal} |")
+    say()
+
+
+def _spikes(rng: np.random.Generator, rows: int) -> list[tuple[str, str, str]]:
+    values, at, long = 100 + worlds.gauss(rng, rows), worlds.changes(rng, rows), rng.integers(1, 4, rows)
+    night = np.arange(worlds.NIGHTS)[None, :]
+    values += 8 * ((night >= at[:, None]) & (night < (at + long)[:, None]))
+    seen = watch(values)
+    told = sum(abs(place - at[row]) <= 5 or 0 <= flag - at[row] <= 10 for row in range(rows) for place, flag, _ in seen.events(row))
+    logged = 0
+    for row in range(rows):
+        changes = changes_of(seen.found, seen.values[row], row)
+        logged += any(c.kind is ChangeKind.TRANSIENT and abs(c.index - at[row]) <= 1 for c in changes)
+    return [
+        ("spikes of 1 to 3 nights, +8σ: detected", f"{told} of {rows}", "0"),
+        ("the same: logged as transient", wilson(logged, rows), "1"),
+    ]
+
+
+def _sticky(rng: np.random.Generator, rows: int) -> list[tuple[str, str, str]]:
+    values, mode = worlds.sticky(rng, rows, 300)
+    seen = watch(100 + values)
+    alarms = nights = 0
+    for row in range(rows):
+        switches = np.flatnonzero(np.diff(mode[row])) + 1
+        if len(switches) < 4:
+            continue
+        nights += 300 - int(switches[3])
+        alarms += sum(flag >= switches[3] for _, flag, _ in seen.events(row, {"step"}))
+    low, high = poisson(alarms)
+    rate = f"{alarms / nights * 1e3:.2f} [{low / nights * 1e3:.2f}, {high / nights * 1e3:.2f}] in 1,000 nights"
+    new = values + 6 * (np.arange(300)[None, :] >= 250)
+    fresh = watch(100 + new)
+    found = sum(any(abs(place - 250) <= 5 for place, _, _ in fresh.events(row, {"step"})) for row in range(rows))
+    return [
+        ("sticky modes, 4σ, dwell 14: step alarms after the second visit of each", rate, "≤ 1"),
+        ("the same: +6σ on top of both modes, within ±5", wilson(found, rows), ""),
+    ]
+
+
+def _drift(rng: np.random.Generator, rows: int) -> list[tuple[str, str, str]]:
+    begin = rng.integers(20, 51, rows)
+    slope = np.clip((np.arange(worlds.NIGHTS)[None, :] - begin[:, None]) * 0.05, 0, 5)
+    seen = watch(100 + worlds.gauss(rng, rows) + slope)
+    alarms = sum(flag >= WARM for row in range(rows) for _, flag, _ in seen.events(row, {"step"}))
+    one = sum(len(seen.events(row, {"drift"})) == 1 for row in range(rows))
+    low, high = poisson(alarms)
+    nights = rows * (worlds.NIGHTS - WARM)
+    rate = f"{alarms / nights * 1e3:.2f} [{low / nights * 1e3:.2f}, {high / nights * 1e3:.2f}] in 1,000 nights"
+    return [("drift, 5σ over 100 nights: step alarms", rate, "≤ 1"), ("the same: exactly one drift ticket", wilson(one, rows), "1")]
+
+
+def _variance(rng: np.random.Generator, rows: int) -> list[tuple[str, str, str]]:
+    at = worlds.changes(rng, rows)
+    wide = np.where(np.arange(worlds.NIGHTS)[None, :] >= at[:, None], 3, 1)
+    seen = watch(100 + worlds.gauss(rng, rows) * wide)
+    alarms = sum(flag >= WARM for row in range(rows) for _, flag, _ in seen.events(row, {"step"}))
+    soon = sum(any(0 <= flag - at[row] <= 15 for _, flag, _ in seen.events(row, {"variance"})) for row in range(rows))
+    nights = rows * (worlds.NIGHTS - WARM)
+    low, high = poisson(alarms)
+    rate = f"{alarms / nights * 1e3:.2f} [{low / nights * 1e3:.2f}, {high / nights * 1e3:.2f}] in 1,000 nights"
+    return [("spread x3: event within 15 nights", wilson(soon, rows), "≥ 0.8"), ("the same: step alarms", rate, "≤ 1")]
+
+
+def _ticks(rng: np.random.Generator) -> list[tuple[str, str, str]]:
+    rows = 200
+    at = worlds.changes(rng, rows)
+    after = np.arange(worlds.NIGHTS)[None, :] >= at[:, None]
+    constant = watch(np.where(after, 100.5, 100.0))
+    blip = watch(np.where(np.arange(worlds.NIGHTS)[None, :] == at[:, None], 100.5, 100.0))
+    quantised = watch(100 + 4 * np.rint((worlds.gauss(rng, rows) + 4 * after) / 4))
+    out = []
+    for name, seen in (("constant, one tick up", constant), ("quantised to 4σ, one tick up", quantised)):
+        delays = [flag - at[row] for row in range(rows) for place, flag, _ in seen.events(row, {"step"}) if abs(place - at[row]) <= 2]
+        soon = sum(delay <= 3 for delay in delays)
+        out.append((f"{name}: found within ±2", f"{wilson(min(len(delays), rows), rows)}, median delay {middle(delays)}", "1"))
+        out.append((f"{name}: in at most 3 nights", wilson(min(soon, rows), rows), "1"))
+    out.append(("constant, one-night blip: detected", str(sum(len(blip.events(row)) for row in range(rows))), "0"))
+    return out
+
+
+def _tails(rng: np.random.Generator, rows: int) -> list[tuple[str, str, str]]:
+    out = []
+    for left in range(4, 9):
+        values = 100 + worlds.gauss(rng, rows)
+        values[:, -left:] += 4
+        seen = watch(values)
+        at = worlds.NIGHTS - left
+        found = sum(any(abs(place - at) <= 2 for place, _, _ in seen.events(row, {"step"})) for row in range(rows))
+        out.append((f"{left} nights after a 4σ step", wilson(found, rows), "≥ 0.90"))
+    return out
+
+
+def own_table(rng: np.random.Generator, data: Path, rows: int) -> None:
+    """The same on real residuals that no parameter was chosen with."""
+    noise = own_noise(rng, data, rows)
+    if noise is None:
+        say(f"No histories under {data}: the table on real residuals is left out.\n")
+        return
+    say("### Real residuals (never used for choosing a parameter)\n")
+    say("| scenario | figure |\n|---|---|")
+    seen = watch(100 + noise)
+    flags = [e.kind for row in range(rows) for _, flag, e in seen.events(row) if flag >= WARM]
+    low, high = poisson(len(flags))
+    nights = rows * (worlds.NIGHTS - WARM)
+    kinds = ", ".join(f"{kind} {flags.count(kind)}" for kind in sorted(set(flags)))
+    say(
+        f"| nothing planted: detections in 10,000 nights (some may be real) | {len(flags) / nights * 1e4:.2f} "
+        f"[{low / nights * 1e4:.2f}, {high / nights * 1e4:.2f}] ({kinds}) |"
+    )
+    say(f"| nothing planted: suspects, share of nights | {seen.found.suspect[:, WARM:].mean():.4f} |")
+    for size in (2, 3, 5):
+        planted = worlds.with_step(rng, noise, size)
+        near, wide, delays, _, _, _ = _score(watch(planted.values), planted.change)
+        say(f"| {size}σ planted | within ±2 {wilson(near, rows)}, within ±5 {wilson(wide, rows)}, delay {middle(delays)} |")
+    say()
+
+
+def power_table(rng: np.random.Generator, rows: int) -> None:
+    """Whether the smallest detectable effects hold what they say."""
+    say("### Smallest detectable effects (stated: found within that many nights with 90 % power)\n")
+    say("| nights | stated, σ | found in time |\n|---|---|---|")
+    from perfd.stats.power import smallest_effects
+
+    for nights, size in smallest_effects(1.0, 0.0, 95).items():
+        planted = worlds.with_step(rng, worlds.gauss(rng, rows), size)
+        seen = watch(planted.values)
+        _, _, delays, _, _, _ = _score(seen, planted.change)
+        say(f"| {nights} | {size:.2f} | {wilson(sum(delay < nights for delay in delays), rows)} |")
+    say()
+
+
+def cost_table(rng: np.random.Generator, *, quick: bool) -> None:
+    """CPU seconds on one core."""
+    say("### CPU seconds (one core)\n")
+    say("| work | CPU s | goal |\n|---|---|---|")
+    series = 1000 if quick else 4000
+    values = 100 + rng.normal(size=(series, 151))
+    long = watch(values)
+    say(f"| {series} Series x 151 nights, replayed | {long.cpu_s:.1f} | |")
+    per = long.cpu_s / (series * 151)
+    say(f"| one new night of 10,000 Series (from it) | {per * 1e4:.2f} | ≤ 5 |")
+    say(f"| 10,000 x 365 (from it) | {per * 3.65e6:.0f} | ≤ 600 |")
+    one = watch(100 + rng.normal(size=(1, 10_000)))
+    say(f"| one Series of 10,000 points | {one.cpu_s:.2f} | ≤ 1 |")
+    say()
+
+
+def rivals_table(rng: np.random.Generator, python: str | None, rows: int) -> None:
+    """The tools that a user would pick instead, on the same data."""
+    if python is None:
+        say("No --rivals: apache-otava, asv and ruptures were not run.\n")
+        return
+    cases = _rival_cases(rng, rows)
+    asked = {name: [[None if math.isnan(v) else v for v in row] for row in case.values.tolist()] for name, case in cases.items()}
+    script = Path(__file__).with_name("detect_rivals.py")
+    done = subprocess.run([python, str(script)], input=json.dumps(asked), capture_output=True, text=True, check=False)
+    if done.returncode:
+        say(f"The rivals could not run: {done.stderr.strip().splitlines()[-1]}\n")
+        return
+    answers = json.loads(done.stdout)
+    say(f"### Beside the tools that a user would pick instead ({rows} Series a row, the same data, online)\n")
+    say("Recall within ±5 / median delay / false alarms in 1,000 nights; CPU microseconds a Series-night.\n")
+    names = list(answers)
+    say("| scenario | perfd | " + " | ".join(names) + " |")
+    say("|---|---|" + "---|" * len(names))
+    for name, case in cases.items():
+        seen = watch(case.values, settle=False)
+        ours = [[(place, flag) for place, flag, _ in seen.events(row, {"step"})] for row in range(rows)]
+        theirs = [_cell(answers[tool]["flags"][name], case.change) for tool in names]
+        say(f"| {name} | {_cell(ours, case.change)} | " + " | ".join(theirs) + " |")
+        cpu = seen.cpu_s / int(seen.lengths.sum()) * 1e6
+    say(f"| CPU µs a Series-night | {cpu:.0f} | " + " | ".join(f"{answers[tool]['us']:.0f}" for tool in names) + " |\n")
+
+
+def _rival_cases(rng: np.random.Generator, rows: int) -> dict[str, worlds.Planted]:
+    none = np.full(rows, -1)
+    cases = {f"A/A {name}": worlds.Planted(100 + noise(rng, rows), none) for name, noise in NOISES.items()}
+    for row in ROWS[1:]:
+        cases[row.name] = worlds.with_step(rng, NOISES[row.noise](rng, rows), row.size)
+    slope = np.clip((np.arange(worlds.NIGHTS)[None, :] - 35) * 0.05, 0, 5)
+    cases["drift"] = worlds.Planted(100 + worlds.gauss(rng, rows) + slope, none)
+    at = worlds.changes(rng, rows)
+    night = np.arange(worlds.NIGHTS)[None, :]
+    cases["spread x3"] = worlds.Planted(100 + worlds.gauss(rng, rows) * np.where(night >= at[:, None], 3, 1), none)
+    spike = (night >= at[:, None]) & (night < at[:, None] + 2)
+    cases["spike of 2 nights"] = worlds.Planted(100 + worlds.gauss(rng, rows) + 8 * spike, none)
+    cases["sticky modes"] = worlds.Planted(100 + worlds.sticky(rng, rows)[0], none)
+    return cases
+
+
+def _cell(flags: list[list[tuple[int, int]]], change: Ints) -> str:
+    hits, delays, wrong = 0, [], 0
+    for row, planted in zip(flags, change, strict=True):
+        hit = None
+        for place, flag in row:
+            if planted >= 0 and hit is None and abs(place - planted) <= 5 and flag >= planted:
+                hit = flag - planted
+            elif flag >= WARM and not (planted >= 0 and abs(place - planted) <= 5):
+                wrong += 1
+        if hit is not None:
+            hits += 1
+            delays.append(hit)
+    rate = f"{wrong / (len(change) * (worlds.NIGHTS - WARM)) * 1e3:.1f}"
+    return rate if change[0] < 0 else f"{hits / len(change):.2f} / {np.median(delays) if delays else math.nan:g} / {rate}"
+
+
+def main() -> None:
+    """Prints every table."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seed", type=int, default=2)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--rivals")
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    options = parser.parse_args()
+    np.seterr(all="ignore")
+    rows = 100 if options.quick else 500
+    rng = np.random.default_rng(options.seed)
+    say(f"Seed {options.seed}, {'quick, ' if options.quick else ''}{rows} Series a row of {worlds.NIGHTS} nights, σ = 1 % of the level.\n")
+    aa_table(rng, 150 if options.quick else 1200)
+    step_table(rng, rows)
+    other_table(rng, rows)
+    power_table(rng, rows)
+    own_table(rng, options.data, rows)
+    tcpd_table(options.data, options.rivals, say)
+    rivals_table(rng, options.rivals, 4 if options.quick else 12)
+    cost_table(rng, quick=options.quick)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+"""Verdicts: too few, not comparable, same, worse, better, a machine's fault, a suspect."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from perfd.domain.metric import METRICS
+from perfd.domain.run import Point
+from perfd.domain.verdict import ChangeKind, ChangeStatus, Outcome
+from perfd.rules.judge import Policy, judge_series, reduce_samples
+
+TPOT, RATE, REGISTERS = METRICS["tpot_s"], METRICS["output_tokens_per_s"], METRICS["registers"]
+
+
+def point(night: int, value: float, *, build: str | None = None, hardware: str = "h", epoch: str = "") -> Point:
+    name = build or f"build{night}"
+    at = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=night)
+    return Point(f"run{night}", name, f"rev-{name}", night, f"night:{night}", at, value, None, 1, hardware, epoch)
+
+
+def series(values: Sequence[float]) -> list[Point]:
+    return [point(night, float(value)) for night, value in enumerate(values)]
+
+
+def calm(nights: int, seed: int = 0) -> list[float]:
+    return list(0.02 * (1 + 0.003 * np.random.default_rng(seed).normal(size=nights)))
+
+
+def test_too_few_points_are_unsure_and_say_how_many_are_needed() -> None:
+    verdict = judge_series(series(calm(3)), TPOT).verdict
+
+    assert Outcome.UNSURE == verdict.outcome
+    assert "3 Points, 6 are needed" == verdict.reason
+
+
+def test_other_hardware_is_not_comparable_and_says_why() -> None:
+    points = [point(night, 1.0, hardware="old") for night in range(8)] + [point(8, 2.0, hardware="new")]
+
+    verdict = judge_series(points, TPOT).verdict
+
+    assert Outcome.NOT_COMPARABLE == verdict.outcome
+    assert "8 earlier Points were measured on other hardware" in verdict.reason
+
+
+def test_a_calm_series_is_the_same_with_interval_noise_and_mde() -> None:
+    verdict = judge_series(series(calm(60)), TPOT).verdict
+
+    assert Outcome.SAME == verdict.outcome
+    assert verdict.interval is not None
+    assert -0.02 <= verdict.interval[0] <= verdict.interval[1] <= 0.02
+    assert {4, 7, 14} == set(verdict.mde)
+    assert verdict.noise == pytest.approx(0.003, rel=0.5)
+
+
+def test_a_noisy_series_is_unsure_rather_than_the_same() -> None:
+    values = 0.02 * (1 + 0.05 * np.random.default_rng(1).normal(size=60))
+
+    assert Outcome.UNSURE == judge_series(series(values), TPOT).verdict.outcome
+
+
+@pytest.mark.parametrize(("metric", "outcome"), [(TPOT, Outcome.WORSE), (RATE, Outcome.BETTER)])
+def test_which_way_is_better_decides_the_outcome(metric: object, outcome: Outcome) -> None:
+    values = calm(30)
+    slow = values[:26] + [value * 1.05 for value in values[26:]]
+
+    judged = judge_series(series(slow), metric)  # type: ignore[arg-type]
+
+    assert outcome == judged.verdict.outcome
+    assert "rev-build26" in judged.verdict.reason
+    assert [(26, ChangeStatus.DETECTED, 29)] == [(c.index, c.status, c.flagged_at) for c in judged.changes]
+
+
+def test_the_first_night_of_a_step_is_a_suspect() -> None:
+    values = calm(30)
+    values[-1] *= 1.05
+
+    judged = judge_series(series(values), TPOT)
+
+    assert Outcome.UNSURE == judged.verdict.outcome
+    assert [(29, ChangeStatus.SUSPECT)] == [(change.index, change.status) for change in judged.changes]
+
+
+def test_a_spike_is_a_transient_and_never_detected() -> None:
+    values = calm(40)
+    values[30] *= 1.05
+
+    judged = judge_series(series(values), TPOT)
+
+    assert [(30, ChangeKind.TRANSIENT, ChangeStatus.SUSPECT)] == [(c.index, c.kind, c.status) for c in judged.changes]
+
+
+def test_a_permanent_tick_of_a_count_is_found_and_a_blip_never() -> None:
+    tick = judge_series(series([32] * 6 + [33] * 4), REGISTERS)
+    blip = judge_series(series([32] * 6 + [33] + [32] * 4), REGISTERS)
+
+    assert Outcome.WORSE == tick.verdict.outcome
+    assert Outcome.SAME == blip.verdict.outcome
+
+
+def test_a_step_between_two_nights_of_one_build_is_the_machines() -> None:
+    values = calm(30)
+    points = [
+        point(night, value * (1.05 if night >= 20 else 1), build="same" if night >= 15 else None)
+        for night, value in enumerate(values)
+    ]
+
+    (change,) = judge_series(points, TPOT).changes
+
+    assert ChangeKind.MODE == change.kind
+
+
+def test_a_new_epoch_is_named_as_a_suspect() -> None:
+    values = calm(24)
+    points = [
+        point(night, value * (1.05 if night >= 20 else 1), epoch="new" if night >= 20 else "old")
+        for night, value in enumerate(values)
+    ]
+
+    assert "dependencies changed on the same night" in judge_series(points, TPOT).verdict.reason
+
+
+def test_a_dismissed_change_is_remembered() -> None:
+    values = calm(30)
+    slow = values[:20] + [value * 1.05 for value in values[20:]]
+
+    assert () == judge_series(series(slow), TPOT, Policy(dismissed=frozenset({"build20"}))).changes
+
+
+def test_a_mean_has_a_bootstrap_interval_and_one_sample_has_none() -> None:
+    many = reduce_samples(list(range(30)), METRICS["nll_nats"])
+    one = reduce_samples([3.0], TPOT)
+
+    assert 14.5 == many.value
+    assert many.interval is not None
+    assert many.interval[0] < 14.5 < many.interval[1]
+    assert (3.0, None, 1) == (one.value, one.interval, one.n)
+
+
+def test_a_median_has_the_order_statistics_interval() -> None:
+    assert (1.0, 7.0) == reduce_samples([float(value) for value in range(9)], TPOT).interval

@@ -1,0 +1,118 @@
+"""The detector on planted truth and on negative controls; seeds are fixed, so nothing here is chance."""
+
+import numpy as np
+import pytest
+
+from perfd.stats.replay import Event, replay
+
+Floats = np.ndarray
+
+
+def events(values: Floats) -> list[Event]:
+    return replay(values[None, :], np.array([len(values)])).tracks[0].events
+
+
+def noise(nights: int, seed: int) -> Floats:
+    return 100 + np.random.default_rng(seed).normal(size=nights)
+
+
+def test_a_step_is_found_at_its_first_night_and_not_before_the_fourth() -> None:
+    values = noise(120, 1)
+    values[80:] += 5
+
+    (found,) = events(values)
+
+    assert "step" == found.kind
+    assert abs(found.index - 80) <= 1
+    assert 83 == found.flagged_at
+    assert abs(found.after - found.before - 5) < 1
+
+
+def test_noise_alone_is_silent_at_about_the_promised_rate() -> None:
+    values = 100 + np.random.default_rng(2).normal(size=(200, 120))
+
+    found = replay(values, np.full(200, 120))
+
+    assert sum(len(track.events) for track in found.tracks) <= 4
+    assert found.suspect[:, 40:].mean() <= 0.01
+
+
+@pytest.mark.parametrize("nights", [1, 2, 3])
+def test_a_spike_of_up_to_three_nights_is_never_a_step(nights: int) -> None:
+    values = noise(100, 3)
+    values[60 : 60 + nights] += 8
+
+    assert not [event for event in events(values) if event.kind == "step"]
+
+
+def test_a_constant_series_shows_one_tick_and_no_blip() -> None:
+    tick, blip = np.full(60, 32.0), np.full(60, 32.0)
+    tick[40:] = 33
+    blip[40] = 33
+
+    assert [("step", 40, 43)] == [(e.kind, e.index, e.flagged_at) for e in events(tick)]
+    assert [] == events(blip)
+
+
+def test_nothing_is_found_in_a_constant_series() -> None:
+    assert [] == events(np.full(300, 7.0))
+
+
+def test_a_drift_is_one_ticket() -> None:
+    values = noise(150, 5) + np.clip((np.arange(150) - 40) * 0.05, 0, 5)
+
+    kinds = [event.kind for event in events(values)]
+
+    assert kinds.count("drift") <= 1
+    assert kinds.count("step") <= 1
+
+
+def test_a_wider_spread_is_told_as_variance_and_not_as_a_step() -> None:
+    values = noise(140, 6)
+    values[90:] = 100 + (values[90:] - 100) * 3
+
+    found = [event for event in events(values) if event.flagged_at >= 90]
+
+    assert "variance" == found[0].kind
+
+
+def test_a_machine_that_switches_back_and_forth_is_a_mode_from_the_third_switch_on() -> None:
+    values = noise(200, 7)
+    for begin in (40, 120):
+        values[begin : begin + 40] += 8
+
+    kinds = [event.kind for event in events(values)]
+
+    assert ["step", "step", "mode", "mode"] == kinds
+
+
+def test_an_old_step_does_not_inflate_todays_noise() -> None:
+    values = noise(160, 8)
+    values[60:] += 40
+
+    found = replay(values[None, :], np.array([160]))
+
+    assert found.scale[0, -1] < 1.5
+
+
+def test_a_series_judged_alone_and_among_others_gives_the_same() -> None:
+    values = 100 + np.random.default_rng(9).normal(size=(5, 100))
+    values[2, 60:] += 4
+
+    together = replay(values, np.full(5, 100))
+
+    assert [event for event in together.tracks[2].events] == events(values[2])
+
+
+def test_the_past_does_not_change_when_nights_are_added() -> None:
+    values = noise(120, 10)
+    values[70:] += 4
+
+    early = [event.flagged_at for event in replay(values[None, :90], np.array([90])).tracks[0].events]
+
+    assert early == [event.flagged_at for event in events(values) if event.flagged_at < 90]
+
+
+def test_two_values_and_none_are_no_error() -> None:
+    assert [] == events(np.array([1.0, 2.0]))
+    assert [] == replay(np.zeros((1, 4)), np.array([0])).tracks[0].events
