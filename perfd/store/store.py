@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from sqlalchemy import Engine, create_engine, select
+from sqlalchemy import Engine, create_engine, make_url, select
 from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.exc import ArgumentError
 
 from perfd.config import Config
+from perfd.errors import BadInputError
 from perfd.store import migrate, tables
 from perfd.store.builds import Builds
 from perfd.store.embedded import EmbeddedPostgres
@@ -129,9 +131,22 @@ def open_database(state: Path, database_url: str | None) -> Iterator[str]:
 
 
 def with_driver(url: str) -> str:
-    """The URL as SQLAlchemy must be given it: people write postgres:// or postgresql://, as psql does."""
+    """The URL as SQLAlchemy must be given it: people write postgres:// or postgresql://, as psql does.
+
+    Raises BadInputError, without the URL's password, for one that is no Postgres URL.
+    """
     scheme, mark, rest = url.partition("://")
-    return f"postgresql+psycopg://{rest}" if mark and scheme in {"postgres", "postgresql"} else url
+    whole = f"postgresql+psycopg://{rest}" if mark and scheme in {"postgres", "postgresql"} else url
+    try:
+        driver = make_url(whole).drivername
+    except ArgumentError:
+        driver = "something else"
+    if driver != "postgresql+psycopg":
+        raise BadInputError(
+            f"PERFD_DATABASE_URL: expected postgresql://USER:PASSWORD@HOST/DATABASE, saw {driver.partition('+')[0]}; "
+            "correct it, or unset it to use perfd's own Postgres"
+        )
+    return whole
 
 
 def make_engine(url: str) -> Engine:

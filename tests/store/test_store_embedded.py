@@ -19,7 +19,8 @@ from sqlalchemy.pool import NullPool
 
 from perfd.errors import PerfdError
 from perfd.store import places
-from perfd.store.embedded import EmbeddedPostgres, explain, running_postmaster
+from perfd.store.data_folder import explain
+from perfd.store.embedded import EmbeddedPostgres, running_postmaster
 
 PROGRAM = Path(__file__).with_name("store_user.py")
 User = subprocess.Popen[str]

@@ -7,10 +7,11 @@ import pytest
 from sqlalchemy import create_engine, make_url, text
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.pool import NullPool
-from store_world import World, night, plan
+from store_world import FIRST_NIGHT, World, night, plan
 
-from perfd.errors import PerfdError
-from perfd.store import migrate, tables
+from perfd.config import Config, Schedule
+from perfd.errors import BadInputError, PerfdError
+from perfd.store import migrate, open_store, tables
 from perfd.store.store import with_driver
 
 README = Path(__file__).parents[2] / "db" / "README.md"
@@ -106,6 +107,38 @@ def test_urls_are_read_as_people_write_them() -> None:
     assert "psycopg" == make_url(with_driver("postgres://me@db/perfd")).get_driver_name()
     assert "psycopg" == make_url(with_driver("postgresql://me@db/perfd")).get_driver_name()
     assert "postgresql+psycopg://me@db/perfd" == with_driver("postgresql+psycopg://me@db/perfd")
+
+
+@pytest.mark.parametrize(
+    "url", ["mysql://me:secret@db/perfd", "sqlite:///perfd.db", "me:secret@db", "postgresql+asyncpg://me:secret@db/x"]
+)
+def test_a_url_of_another_database_is_refused_without_its_password(url: str) -> None:
+    with pytest.raises(BadInputError, match="expected postgresql://USER:PASSWORD@HOST/DATABASE") as caught:
+        with_driver(url)
+    assert "secret" not in caught.value.message
+
+
+def configuration(state: Path, database_url: str | None) -> Config:
+    return Config(None, state, (), (), (), Schedule(), database_url=database_url)
+
+
+def test_an_outside_database_is_never_upgraded_behind_its_owners_back(empty_url: str, tmp_path: Path) -> None:
+    outside = configuration(tmp_path, empty_url)
+
+    with pytest.raises(PerfdError, match="run `perfd db upgrade`"), open_store(outside):
+        pass
+    migrate.upgrade(empty_url)
+    with open_store(outside) as store:
+        assert () == store.pages.nights()
+
+
+def test_an_empty_folder_becomes_a_store_that_keeps_what_is_written(open_folder: Path) -> None:
+    here = configuration(open_folder / "a new state", None)
+    with open_store(here) as store:
+        store.occasions.open(night(), FIRST_NIGHT)
+
+    with open_store(here) as store:
+        assert night() == store.occasions.last()
 
 
 @pytest.mark.parametrize(
