@@ -116,7 +116,10 @@ NOISES: dict[str, Callable[..., Floats]] = {
 def aa_table(rng: np.random.Generator, rows: int) -> None:
     """False detections and false suspects on noise alone."""
     say("### Noise alone (A/A)\n")
-    say("| noise | nights | steps | modes | drifts | variance | false detections in 10,000 nights | goal | suspects, share of nights | goal |")
+    say(
+    head = "| noise | nights | steps | modes | drifts | variance | false detections in 10,000 nights | goal | "
+    say(head + "suspects, share of nights | goal |")
+    )
     say("|---|---|---|---|---|---|---|---|---|---|")
     for name, noise in NOISES.items():
         seen = watch(100 + noise(rng, rows))
@@ -145,15 +148,15 @@ class Row:
 
 
 ROWS = (
-    Row("1.5σ", "Gaussian", 1.5, None, None, None),
-    Row("2σ", "Gaussian", 2, 0.90, 0.97, 6),
-    Row("3σ", "Gaussian", 3, 0.97, None, 4, None, 0.95),
-    Row("5σ", "Gaussian", 5, 0.99, None, 3, 0.95),
-    Row("3σ in t3", "Student t3", 3, None, None, None),
-    Row("3σ in outliers", "5 % outliers", 3, None, 0.97, 5),
-    Row("3σ in bimodal", "bimodal", 3, None, 0.95, 7),
-    Row("3σ in AR(0.6)", "AR(0.6)", 3, None, 0.95, 10),
-    Row("3σ in uneven, missing", "uneven, missing", 3, None, None, None),
+    Row("1.5 sd", "Gaussian", 1.5, None, None, None),
+    Row("2 sd", "Gaussian", 2, 0.90, 0.97, 6),
+    Row("3 sd", "Gaussian", 3, 0.97, None, 4, None, 0.95),
+    Row("5 sd", "Gaussian", 5, 0.99, None, 3, 0.95),
+    Row("3 sd in t3", "Student t3", 3, None, None, None),
+    Row("3 sd in outliers", "5 % outliers", 3, None, 0.97, 5),
+    Row("3 sd in bimodal", "bimodal", 3, None, 0.95, 7),
+    Row("3 sd in AR(0.6)", "AR(0.6)", 3, None, 0.95, 10),
+    Row("3 sd in uneven, missing", "uneven, missing", 3, None, None, None),
 )
 
 
@@ -171,8 +174,8 @@ def step_table(rng: np.random.Generator, rows: int) -> None:
         near, wide, delays, wrong, first, third = _score(seen, planted.change)
         oracle = middle(oracle_delays(rng, row.noise, row.size, rows))
         say(
-            f"| {row.name} | {wilson(near, rows)} | {_goal(row.near)} | {wilson(wide, rows)} | {_goal(row.wide)} | {middle(delays)} | "
-            f"{_goal(row.delay, '≤')} | {first / rows:.2f}{_of(row.first)} | {third / rows:.2f}{_of(row.third)} | "
+            f"| {row.name} | {wilson(near, rows)} | {_goal(row.near)} | {wilson(wide, rows)} | {_goal(row.wide)} | "
+            f"{middle(delays)} | {_goal(row.delay, '≤')} | {first / rows:.2f}{_of(row.first)} | {third / rows:.2f}{_of(row.third)} | "
             f"{wrong / (rows * (worlds.NIGHTS - WARM)) * 1e3:.2f} | {oracle} |"
         )
     say()
@@ -222,13 +225,15 @@ def _spikes(rng: np.random.Generator, rows: int) -> list[tuple[str, str, str]]:
     night = np.arange(worlds.NIGHTS)[None, :]
     values += 8 * ((night >= at[:, None]) & (night < (at + long)[:, None]))
     seen = watch(values)
-    told = sum(abs(place - at[row]) <= 5 or 0 <= flag - at[row] <= 10 for row in range(rows) for place, flag, _ in seen.events(row))
+    told = sum(
+        abs(place - at[row]) <= 5 or 0 <= flag - at[row] <= 10 for row in range(rows) for place, flag, _ in seen.events(row)
+    )
     logged = 0
     for row in range(rows):
         changes = changes_of(seen.found, seen.values[row], row)
         logged += any(c.kind is ChangeKind.TRANSIENT and abs(c.index - at[row]) <= 1 for c in changes)
     return [
-        ("spikes of 1 to 3 nights, +8σ: detected", f"{told} of {rows}", "0"),
+        ("spikes of 1 to 3 nights, +8 sd: detected", f"{told} of {rows}", "0"),
         ("the same: logged as transient", wilson(logged, rows), "1"),
     ]
 
@@ -249,8 +254,8 @@ def _sticky(rng: np.random.Generator, rows: int) -> list[tuple[str, str, str]]:
     fresh = watch(100 + new)
     found = sum(any(abs(place - 250) <= 5 for place, _, _ in fresh.events(row, {"step"})) for row in range(rows))
     return [
-        ("sticky modes, 4σ, dwell 14: step alarms after the second visit of each", rate, "≤ 1"),
-        ("the same: +6σ on top of both modes, within ±5", wilson(found, rows), ""),
+        ("sticky modes, 4 sd, dwell 14: step alarms after the second visit of each", rate, "≤ 1"),
+        ("the same: +6 sd on top of both modes, within ±5", wilson(found, rows), ""),
     ]
 
 
@@ -263,7 +268,10 @@ def _drift(rng: np.random.Generator, rows: int) -> list[tuple[str, str, str]]:
     low, high = poisson(alarms)
     nights = rows * (worlds.NIGHTS - WARM)
     rate = f"{alarms / nights * 1e3:.2f} [{low / nights * 1e3:.2f}, {high / nights * 1e3:.2f}] in 1,000 nights"
-    return [("drift, 5σ over 100 nights: step alarms", rate, "≤ 1"), ("the same: exactly one drift ticket", wilson(one, rows), "1")]
+    return [
+        ("drift, 5 sd over 100 nights: step alarms", rate, "≤ 1"),
+        ("the same: exactly one drift ticket", wilson(one, rows), "1"),
+    ]
 
 
 def _variance(rng: np.random.Generator, rows: int) -> list[tuple[str, str, str]]:
@@ -286,8 +294,10 @@ def _ticks(rng: np.random.Generator) -> list[tuple[str, str, str]]:
     blip = watch(np.where(np.arange(worlds.NIGHTS)[None, :] == at[:, None], 100.5, 100.0))
     quantised = watch(100 + 4 * np.rint((worlds.gauss(rng, rows) + 4 * after) / 4))
     out = []
-    for name, seen in (("constant, one tick up", constant), ("quantised to 4σ, one tick up", quantised)):
-        delays = [flag - at[row] for row in range(rows) for place, flag, _ in seen.events(row, {"step"}) if abs(place - at[row]) <= 2]
+    for name, seen in (("constant, one tick up", constant), ("quantised to 4 sd, one tick up", quantised)):
+        delays = [
+            flag - at[row] for row in range(rows) for place, flag, _ in seen.events(row, {"step"}) if abs(place - at[row]) <= 2
+        ]
         soon = sum(delay <= 3 for delay in delays)
         out.append((f"{name}: found within ±2", f"{wilson(min(len(delays), rows), rows)}, median delay {middle(delays)}", "1"))
         out.append((f"{name}: in at most 3 nights", wilson(min(soon, rows), rows), "1"))
@@ -303,7 +313,7 @@ def _tails(rng: np.random.Generator, rows: int) -> list[tuple[str, str, str]]:
         seen = watch(values)
         at = worlds.NIGHTS - left
         found = sum(any(abs(place - at) <= 2 for place, _, _ in seen.events(row, {"step"})) for row in range(rows))
-        out.append((f"{left} nights after a 4σ step", wilson(found, rows), "≥ 0.90"))
+        out.append((f"{left} nights after a 4 sd step", wilson(found, rows), "≥ 0.90"))
     return out
 
 
@@ -328,14 +338,14 @@ def own_table(rng: np.random.Generator, data: Path, rows: int) -> None:
     for size in (2, 3, 5):
         planted = worlds.with_step(rng, noise, size)
         near, wide, delays, _, _, _ = _score(watch(planted.values), planted.change)
-        say(f"| {size}σ planted | within ±2 {wilson(near, rows)}, within ±5 {wilson(wide, rows)}, delay {middle(delays)} |")
+        say(f"| {size} sd planted | within ±2 {wilson(near, rows)}, within ±5 {wilson(wide, rows)}, delay {middle(delays)} |")
     say()
 
 
 def power_table(rng: np.random.Generator, rows: int) -> None:
     """Whether the smallest detectable effects hold what they say."""
     say("### Smallest detectable effects (stated: found within that many nights with 90 % power)\n")
-    say("| nights | stated, σ | found in time |\n|---|---|---|")
+    say("| nights | stated, sd | found in time |\n|---|---|---|")
     from perfd.stats.power import smallest_effects
 
     for nights, size in smallest_effects(1.0, 0.0, 95).items():
@@ -432,7 +442,10 @@ def main() -> None:
     np.seterr(all="ignore")
     rows = 100 if options.quick else 500
     rng = np.random.default_rng(options.seed)
-    say(f"Seed {options.seed}, {'quick, ' if options.quick else ''}{rows} Series a row of {worlds.NIGHTS} nights, σ = 1 % of the level.\n")
+    say(
+    quick = "quick, " if options.quick else ""
+    say(f"Seed {options.seed}, {quick}{rows} Series a row of {worlds.NIGHTS} nights, one sd is 1 % of the level.\n")
+    )
     aa_table(rng, 150 if options.quick else 1200)
     step_table(rng, rows)
     other_table(rng, rows)

@@ -1,17 +1,20 @@
 """apache-otava, asv's step detection and ruptures on Series from stdin; run by an environment that has them, not by perfd's.
 
 Online: every night from night 40 on, each tool sees the nights up to then (asv and ruptures the last 80); a point more than five
-nights from every earlier one of its Series is an alarm of that night. Defaults of each tool; ruptures is PELT with the rbf cost and
-a penalty of ln n, as in published comparisons.
+nights from every earlier one of its Series is an alarm of that night. Defaults of each tool; ruptures is PELT with the rbf cost
+and a penalty of ln n, as in published comparisons.
 """
 
 import json
 import math
 import sys
 import time
+from collections.abc import Callable
+
+Values = list[float]
 
 
-def otava(values):
+def otava(values: Values) -> list[int]:
     from otava.analysis import compute_change_points
 
     points = compute_change_points(values, window_len=50, max_pvalue=0.001, min_magnitude=0.0)
@@ -19,14 +22,14 @@ def otava(values):
     return [point.index for point in points]
 
 
-def asv(values):
+def asv(values: Values) -> list[int]:
     from asv.step_detect import detect_steps
 
     steps = detect_steps(values, [1] * len(values))
     return [step[0] for step in steps[1:]]
 
 
-def ruptures(values):
+def ruptures(values: Values) -> list[int]:
     import numpy as np
     import ruptures as rpt
 
@@ -38,7 +41,7 @@ def ruptures(values):
 TOOLS = {"otava": (otava, 10**9), "asv": (asv, 80), "ruptures PELT-rbf": (ruptures, 80)}
 
 
-def online(tool, back, values):
+def online(tool: Callable[[Values], list[int]], back: int, values: list[float | None]) -> list[tuple[int, int]]:
     there = [night for night, value in enumerate(values) if value is not None]
     seen, alarms = [], []
     for end in range(40, len(there) + 1):
@@ -51,7 +54,7 @@ def online(tool, back, values):
     return alarms
 
 
-def main():
+def main() -> None:
     asked = json.load(sys.stdin)
     answer = {}
     if "offline" in asked:

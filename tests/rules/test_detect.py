@@ -23,7 +23,7 @@ def test_the_answer_has_the_form_of_the_design() -> None:
     told = answer(detect(read_series(as_json(stepped()), "f.json")))
 
     series = told["series"]["s"]
-    (change,) = series["changes"]
+    (change,) = (one for one in series["changes"] if one["status"] == "detected")
     assert {"index", "kind", "status", "flagged_at", "before", "after", "effect", "interval", "q"} == set(change)
     assert (80, "step", "detected", 83) == (change["index"], change["kind"], change["status"], change["flagged_at"])
     assert {"4", "7", "14"} == set(series["mde"])
@@ -47,7 +47,7 @@ def test_missing_nights_are_left_out_and_counted_and_places_count_them() -> None
 
     told = answer(detect(read_series(as_json(values), "f")))["series"]["s"]
 
-    assert 81 == told["changes"][0]["index"]
+    assert 81 in [change["index"] for change in told["changes"]]
     assert any("5 of 121 nights are missing" in note for note in told["notes"])
 
 
@@ -93,7 +93,7 @@ def test_ten_million_values_are_refused_before_they_are_read() -> None:
 def test_unsorted_and_double_times_are_sorted_reduced_and_told() -> None:
     (one,) = read_series("time,v\n2026-01-03,3\n2026-01-01,1\n2026-01-02,\n2026-01-03,5", "f")
 
-    assert [1.0, 4.0] == [value for value in one.values if value == value]
+    assert [1.0, 4.0] == list(one.values[~np.isnan(one.values)])
     assert any("sorted" in note for note in one.notes)
     assert any("median" in note for note in one.notes)
 

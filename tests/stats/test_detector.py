@@ -101,7 +101,7 @@ def test_a_series_judged_alone_and_among_others_gives_the_same() -> None:
 
     together = replay(values, np.full(5, 100))
 
-    assert [event for event in together.tracks[2].events] == events(values[2])
+    assert together.tracks[2].events == events(values[2])
 
 
 def test_the_past_does_not_change_when_nights_are_added() -> None:
