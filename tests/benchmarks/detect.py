@@ -116,10 +116,8 @@ NOISES: dict[str, Callable[..., Floats]] = {
 def aa_table(rng: np.random.Generator, rows: int) -> None:
     """False detections and false suspects on noise alone."""
     say("### Noise alone (A/A)\n")
-    say(
     head = "| noise | nights | steps | modes | drifts | variance | false detections in 10,000 nights | goal | "
     say(head + "suspects, share of nights | goal |")
-    )
     say("|---|---|---|---|---|---|---|---|---|---|")
     for name, noise in NOISES.items():
         seen = watch(100 + noise(rng, rows))
@@ -175,7 +173,8 @@ def step_table(rng: np.random.Generator, rows: int) -> None:
         oracle = middle(oracle_delays(rng, row.noise, row.size, rows))
         say(
             f"| {row.name} | {wilson(near, rows)} | {_goal(row.near)} | {wilson(wide, rows)} | {_goal(row.wide)} | "
-            f"{middle(delays)} | {_goal(row.delay, '≤')} | {first / rows:.2f}{_of(row.first)} | {third / rows:.2f}{_of(row.third)} | "
+            f"{middle(delays)} | {_goal(row.delay, '≤')} | {first / rows:.2f}{_of(row.first)} | "
+            f"{third / rows:.2f}{_of(row.third)} | "
             f"{wrong / (rows * (worlds.NIGHTS - WARM)) * 1e3:.2f} | {oracle} |"
         )
     say()
@@ -442,10 +441,8 @@ def main() -> None:
     np.seterr(all="ignore")
     rows = 100 if options.quick else 500
     rng = np.random.default_rng(options.seed)
-    say(
     quick = "quick, " if options.quick else ""
     say(f"Seed {options.seed}, {quick}{rows} Series a row of {worlds.NIGHTS} nights, one sd is 1 % of the level.\n")
-    )
     aa_table(rng, 150 if options.quick else 1200)
     step_table(rng, rows)
     other_table(rng, rows)
