@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import os
 import pwd
+import shutil
 import signal
 import subprocess
 import sys
@@ -236,6 +237,26 @@ def test_roots_closed_folders_stay_closed_and_a_pointer_tells_where_the_data_is(
         assert 0 == query(server.url, "SELECT count(*) FROM kept")
     assert 0o700 == closed.stat().st_mode & 0o777
     assert server.places.data == Path((closed / "postgres" / "data.elsewhere").read_text().strip())
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user's server runs as that user, so it can always run the programs")
+def test_programs_that_the_servers_user_cannot_reach_are_copied_once(
+    state: Path, open_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = places.find_wheel().parent
+    closed = state / "closed"
+    closed.mkdir(mode=0o700)
+    for name in (package.name, f"{package.name}.libs"):
+        shutil.copytree(package.parent / name, closed / name)
+    monkeypatch.setattr(places, "ROOTS", (open_folder / "copies",))
+    monkeypatch.setattr(places, "find_wheel", lambda: closed / package.name / "pginstall")
+
+    for _ in range(2):
+        with quick(state) as server:
+            assert 1 == query(server.url, "SELECT 1")
+            assert open_folder / "copies" in server.places.install.parents
+    assert 1 == len(list((open_folder / "copies").iterdir()))
+    assert 0o700 == closed.stat().st_mode & 0o777
 
 
 def python_of(account: pwd.struct_passwd) -> list[str] | None:
