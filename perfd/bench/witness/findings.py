@@ -187,9 +187,9 @@ def _settings(evidence: Evidence) -> list[Finding]:
 
 def asked_for(command: Sequence[str], *flags: str) -> int | None:
     """The whole number after (or behind the = of) one of these flags; absent where none is given."""
-    for flag, value in zip(command, [*command[1:], ""], strict=True):
+    for at, flag in enumerate(command):
         name, equals, inner = flag.partition("=")
-        text = inner if equals else value
+        text = inner if equals else "".join(command[at + 1 : at + 2])
         if name in flags and text.isdigit():
             return int(text)
     return None
