@@ -136,6 +136,12 @@ def test_what_is_no_url_is_told(url: str) -> None:
         run_load(plan(url))
 
 
+@pytest.mark.parametrize("value", ["a\r\nX-Evil: 1", "漢"])
+def test_a_header_that_http_cannot_carry_is_told(value: str) -> None:
+    with pytest.raises(BadInputError, match="a header holds"):
+        run_load(plan("http://127.0.0.1:1", headers={"Authorization": value}))
+
+
 def test_ctrl_c_ends_the_window_and_reports_what_was_measured() -> None:
     finished = threading.Event()
 

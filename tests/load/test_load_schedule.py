@@ -1,5 +1,6 @@
 """Schedules are drawn as asked, and prompts have the size and freshness that they say."""
 
+import gzip
 import itertools
 from collections import Counter
 from pathlib import Path
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from perfd.bench.load import Arrival, LoadPlan, PromptKind, PromptPlan
 from perfd.bench.load.answer import share_out
 from perfd.bench.load.prompts import ESTIMATED, PromptMaker, learn_vocabulary
-from perfd.bench.load.schedule import arrivals, draw, read_trace
+from perfd.bench.load.schedule import Due, arrivals, draw, read_trace
 from perfd.errors import BadInputError
 
 
@@ -86,6 +87,9 @@ def test_a_broken_trace_is_told_with_its_line(tmp_path: Path, line: str) -> None
         {"rate_rps": -1.0},
         {"rate_rps": float("nan")},
         {"arrival": Arrival.TRACE},
+        {"trace_speed": 0.0},
+        {"ramp_s": -1.0},
+        {"prompts": PromptPlan(prompt_tokens=0)},
     ],
 )
 def test_a_plan_that_says_nothing_is_refused(changes: dict[str, object]) -> None:
@@ -135,6 +139,32 @@ def test_agentic_turns_grow_over_one_prefix() -> None:
 
     assert [50, 70, 90, 110] == [sum(count_words(content) for _, content in turn.messages) for turn in turns]
     assert all(later.messages[: len(turn.messages)] == turn.messages for turn, later in itertools.pairwise(turns))
+
+
+def test_equal_blocks_of_a_trace_are_an_equal_prefix_and_nothing_more() -> None:
+    maker = PromptMaker(PromptPlan())
+    long, short = Due(0.0, 1500, 9, (1, 2, 3)), Due(1.0, 1100, 9, (1, 2, 4))
+    [[one], [other]] = maker.chain(0, long), maker.chain(1, short)
+    words = one.text.split(), other.text.split()
+    shared = next(place for place, (a, b) in enumerate(zip(*words, strict=False)) if a != b)
+
+    assert (1500, 1100) == (len(words[0]), len(words[1]))
+    assert 1024 <= shared < 1030
+
+
+def test_a_gzipped_trace_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"timestamp": 0}\n{"timestamp": 250}\n'))
+
+    assert [0.0, 0.25] == [due.at_s for due in read_trace(path)]
+
+
+def test_a_trace_that_is_no_gzip_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl.gz"
+    path.write_bytes(b"plain")
+
+    with pytest.raises(BadInputError, match="cannot be read"):
+        read_trace(path)
 
 
 def test_a_tokenizer_gives_exact_prompts() -> None:

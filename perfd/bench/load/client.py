@@ -137,7 +137,7 @@ def log_of(
         started_ns=window.started_ns,
         stopped_ns=window.stopped_ns,
         prepared_s=_prepared_s(traces, called_ns),
-        interrupted=window.interrupted,
+        interrupted=window.interrupted or window.full,
         receive_clock="kernel" if window.stamped else "user",
         slo={name: value for name, value in asdict(plan.slo).items() if value is not None},
         bounds=asdict(plan.bounds),
@@ -183,6 +183,7 @@ def _facts(prepared: Prepared, window: Window) -> dict[str, Any]:
     return {
         "harness_version": HARNESS_VERSION,
         "prompt_tokens_are": "exact" if prepared.exact_prompts else "an estimate: no tokenizer was given",
+        "raw_log": "full: nothing was sent after it; give a shorter --duration" if window.full else "whole",
         "connections": window.connections,
         "reads": len(lags),
         "read_lag_p99_s": lags[int(len(lags) * 0.99)] / 1e9 if lags else None,

@@ -143,6 +143,7 @@ class LogHead:
     prepared_s: float
     """From the call to the first request's send."""
     interrupted: bool
+    """The window ended before its time: by Ctrl-C, or because the raw log was full."""
     receive_clock: str
     """"kernel" or "user"."""
     slo: Mapping[str, float] = field(default_factory=dict)

@@ -22,6 +22,8 @@ EARLY_NS = 60_000
 DONE_GRACE_NS = 1_000_000_000
 IDLE_MOST_NS = 2_000_000_000
 MOST_RESPONSE_BYTES = 256 * 1024 * 1024
+# Every read is kept until the window is over; this is what a machine with 8 GiB can bear.
+MOST_LOG_BYTES = 2 * 1024 * 1024 * 1024
 _IN, _OUT = select.EPOLLIN, select.EPOLLOUT
 
 
@@ -49,6 +51,7 @@ class Loop:
         self._give_up_ns = FAR_NS
         self._stop_ns = FAR_NS
         self._stopping = False
+        self._kept_bytes = 0
         self._window = Window(0)
 
     def interrupt(self) -> None:
@@ -278,6 +281,7 @@ class Loop:
         self._window.read_lag_ns.append(lag)
         connection.last_ns = ns
         connection.read_bytes += len(data)
+        self._kept_bytes += len(data)
         connection.events += data.count(b"data:")
         if b"[DONE]" in data:
             connection.done_ns = ns
@@ -344,6 +348,10 @@ class Loop:
             return
         self._sweep_ns = now + SWEEP_NS
         self._clocks.now_ns = now
+        if self._kept_bytes > MOST_LOG_BYTES and not self._window.full:
+            self._window.full = True
+            self._stop_ns = now
+            self._give_up_ns = min(self._give_up_ns, now + self._limits.drain_ns)
         for connection in list(self._connections.values()):
             self._look_at(connection, now)
 

@@ -144,12 +144,7 @@ class LoadPlan:
 
     def __post_init__(self) -> None:
         """Refuses a load that says nothing, or two things at once; names the option that mends it."""
-        for name, value in (("rate_rps", self.rate_rps), ("duration_s", self.duration_s), ("burstiness", self.burstiness)):
-            if value is not None and not 0 < value < float("inf"):
-                raise BadInputError(f"{name} is {value}; give a number above 0")
-        for name, count in (("requests", self.requests), ("concurrency", self.concurrency)):
-            if count is not None and count < 1:
-                raise BadInputError(f"{name} is {count}; give at least 1")
+        self._check_numbers()
         if self.arrival is Arrival.TRACE:
             if self.trace is None:
                 raise BadInputError("the arrival is `trace`, but no trace is named: give --trace FILE")
@@ -158,6 +153,20 @@ class LoadPlan:
             raise BadInputError("how much load? give --rate (requests/s) or --concurrency (requests at once)")
         if self.requests is None and self.duration_s is None:
             raise BadInputError("for how long? give --requests or --duration (seconds)")
+
+    def _check_numbers(self) -> None:
+        for name in ("rate_rps", "duration_s", "burstiness", "trace_speed", "stall_s", "request_timeout_s", "connect_timeout_s"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < float("inf"):
+                raise BadInputError(f"{name} is {value}; give a number above 0")
+        for name in ("ramp_s", "warmup_s", "drain_s", "ahead_s"):
+            value = getattr(self, name)
+            if not 0 <= value < float("inf"):
+                raise BadInputError(f"{name} is {value}; give seconds from 0 on")
+        for holder, name in ((self, "requests"), (self, "concurrency"), (self.prompts, "prompt_tokens"), (self.prompts, "turns")):
+            count = getattr(holder, name)
+            if count is not None and count < 1:
+                raise BadInputError(f"{name} is {count}; give at least 1")
 
     @property
     def is_open(self) -> bool:

@@ -14,6 +14,8 @@ Tokenize = Callable[[str], int]
 """How many tokens a text has for the model under test, without special tokens."""
 NONCE_TOKENS = 8
 WORDS_PER_LINE = 12
+BLOCK_TOKENS = 512
+"""Tokens of one hash_id of a trace, as Mooncake publishes them."""
 
 
 @dataclass(frozen=True)
@@ -115,9 +117,8 @@ class PromptMaker:
 
     def _blocks(self, index: int, blocks: Sequence[int], size: int, answer: int) -> Prompt:
         """A prompt of named blocks: equal names at the start of two prompts are a shared prefix, as the trace had it."""
-        share = max(1, size // len(blocks))
-        text = [word for block in blocks for word in self._words(f"block {block}", share)][:size]
-        text += self._words(f"prompt {index}", size - len(text))
+        text = [word for block in blocks[: -(-size // BLOCK_TOKENS)] for word in self._words(f"block {block}", BLOCK_TOKENS)]
+        text = text[:size] + self._words(f"prompt {index}", size - len(text))
         return Prompt((("user", self._join([], text)),), size, answer)
 
     def _rng(self, name: str) -> np.random.Generator:

@@ -1,7 +1,9 @@
 """When requests are due: absolute times drawn before the window opens, so that lateness never moves the rest."""
 
+import gzip
 import json
 import math
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from perfd.domain.identity import Json
 from perfd.errors import BadInputError
 
 MOST_REQUESTS = 5_000_000
+MOST_TRACE_CHARACTERS = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -85,14 +88,15 @@ def _clip(dues: list[Due], plan: LoadPlan) -> list[Due]:
 
 
 def read_trace(path: Path, speed: float = 1.0) -> list[Due]:
-    """The requests of a JSONL trace, from its first on, `speed` times as fast; raises BadInputError with the line.
+    """The requests of a JSONL trace (gzipped or not), `speed` times as fast; raises BadInputError with the line.
 
     A line is an object with `timestamp` in ms (Mooncake) or `at_s` in s, and if known `input_length` or `prompt_tokens`,
     `output_length` or `max_tokens`, and `hash_ids`.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
+            lines = file.read(MOST_TRACE_CHARACTERS).splitlines()
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise BadInputError(f"{path}: the trace cannot be read ({error})") from None
     dues = sorted(
         (_due(path, number, line) for number, line in enumerate(lines, start=1) if line.strip()), key=lambda due: due.at_s

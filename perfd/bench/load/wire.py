@@ -74,6 +74,8 @@ def wire_of(plan: LoadPlan, target: Target, prompt: Prompt, index: int) -> bytes
         "X-Request-Id": f"perfd-{index}",
         **plan.headers,
     }
+    if any(mark in name + value for name, value in fields.items() for mark in "\r\n"):
+        raise BadInputError("a header holds a line break; give it as one line, 'Name: value'")
     head = f"POST {target.path} HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in fields.items())
     try:
         return head.encode("latin-1") + b"\r\n" + body

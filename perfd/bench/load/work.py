@@ -56,6 +56,8 @@ class Window:
     exchanges: list[Exchange] = field(default_factory=list)
     stopped_ns: int = 0
     interrupted: bool = False
+    full: bool = False
+    """Nothing more was sent, as the raw log had grown to its limit."""
     read_lag_ns: "array[int]" = field(default_factory=lambda: array("q"))
     stamped: bool = False
     connections: int = 0
