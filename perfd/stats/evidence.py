@@ -38,7 +38,7 @@ _SPREAD_CLIP, _BEYOND_SPIKES = 3.2, 1.5
 _NEIGHBOURS = 1.45
 """Variance of a sum of distances between neighbours, over that of independent ones."""
 _WITHOUT_SPIKE = 2.5
-_SUSPECT_SUMS = (2.65, 3.0, 3.0)
+_SUSPECT_SUMS = (2.6, 2.95, 2.95)
 _PHI_PRIOR, _PHI_WEIGHT, _PHI_REMEMBERED, _PHI_BACK, _PHI_ERRORS = 0.25, 25.0, 60.0, 0.5, 1.2
 
 
@@ -274,6 +274,7 @@ def _suspect(white: Singles, reference: Bools) -> Bools:
     """Whether a sum of the last one, two or three nights is larger than noise allows and than the reference ever was."""
     found = np.zeros(len(white), dtype=np.bool_)
     n = np.maximum(reference.sum(axis=1), 1)
+    heavy = (reference & (np.abs(white) > 3)).sum(axis=1) >= 0.015 * n
     for nights, bar in enumerate(_SUSPECT_SUMS, start=1):
         if nights > white.shape[1]:
             break
@@ -286,6 +287,6 @@ def _suspect(white: Singles, reference: Bools) -> Bools:
         sums = np.abs(sums) / np.float32(np.sqrt(nights))
         ever = np.max(np.where(inside, sums, 0), axis=1)
         few = 10 / n * np.minimum(1, 40 / n) if nights == 1 else 8 / n
-        limit = np.maximum.reduce([bar * (1 + few), 1.05 * ever, 2.2 * ever - 2.9])
+        limit = np.maximum(bar * (1 + few), np.where(heavy, 2.4 * ever - 3, 1.05 * ever))
         found |= sums[:, -1] > limit
     return found

@@ -26,14 +26,14 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 WINDOW = 150
-BAR = 7.4
+BAR = 7.0
 """Log-likelihood ratio of a detected step: measured, docs/detection.md."""
 SPREAD_BAR = 16.5
 _ROWS = 4096
 _MOST_NIGHTS = 256
 _DRIFT_MARGIN = 4.0
 _CALM, _RESTLESS = 4.0, 4.5
-_TAIL_COST, _TAIL_MOST = 40.0, 0.03
+_TAIL_COST, _TAIL_MOST = 45.0, 0.03
 _MEMORY_COST = 7.0
 _SETTLES = 20
 
@@ -316,12 +316,12 @@ class _Replayer:
 
 _FOR_DRIFT = -0.5
 _SLOW = 12
-_SLOPES = 4
+_SLOPES = 6
 _LEANING = 3.0
 _RESTLESS_RATIO = 1.6
 _SPIKE = 5.0
-_SLOWNESS, _SLOWEST, _PATIENCE = 0.4, 3.5, 0.1
-_SURELY = 1.5
+_SLOWNESS, _SLOWEST, _PATIENCE = 0.3, 3.0, 0.25
+_SURELY = 0.5
 
 
 def _restlessness(values: Floats) -> float:

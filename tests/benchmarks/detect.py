@@ -449,7 +449,7 @@ def main() -> None:
     power_table(rng, rows)
     own_table(rng, options.data, rows)
     tcpd_table(options.data, options.rivals, say)
-    rivals_table(rng, options.rivals, 4 if options.quick else 12)
+    rivals_table(rng, options.rivals, 4 if options.quick else 6)
     cost_table(rng, quick=options.quick)
 
 
