@@ -118,6 +118,7 @@ class EmbeddedPostgres:
         job: dict[str, Any] = {
             "home": str(self.home),
             "data": str(places.data),
+            "socket": str(places.socket),
             "adopt": running_postmaster(places.data),
             "command": _server_command(places, self._settings),
             "environment": places.environment(),

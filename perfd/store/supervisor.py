@@ -7,6 +7,7 @@ shared lock waits until the shutdown is complete. So no count can go wrong, and 
 It runs by path, with the standard library only, so that it costs little memory and depends on nothing that an upgrade replaces.
 """
 
+import contextlib
 import fcntl
 import json
 import os
@@ -59,13 +60,14 @@ class Supervisor:
         report.write("ready\n" if self.wait_ready() else "failed\n")
         report.flush()
         _close_streams()
-        threading.Thread(target=self.end_when_unused, daemon=True).start()
+        ender = threading.Thread(target=self.end_when_unused, daemon=True)
+        ender.start()
         quick_deaths = 0
         while True:
             began = time.monotonic()
             wait_gone(self.pid)
             if self.ending.is_set():
-                return
+                ender.join()  # it tidies up, and ends this process
             quick_deaths = quick_deaths + 1 if time.monotonic() - began < SETTLED_S else 0
             if quick_deaths > RESTARTS:
                 return
@@ -106,6 +108,8 @@ class Supervisor:
         while not is_gone(self.pid):
             _interrupt(self.pid)
             time.sleep(0.5)
+        with contextlib.suppress(OSError):  # not empty, or gone already: nothing depends on it
+            Path(self.job["socket"]).rmdir()
         os._exit(0)
 
 
