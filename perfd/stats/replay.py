@@ -6,6 +6,7 @@ Cost: docs/detection.md. Memory: three arrays of the input's shape.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -69,6 +70,8 @@ class Track:
     """Nights on which a step was shown, but a drift could not be ruled out."""
     slopes: int = 0
     """Nights on which a slope explained the segment better than a step."""
+    memory: float = math.nan
+    """The autocorrelation that closed segments showed; NaN before the first was closed."""
     levels: list[tuple[int, float]] = field(default_factory=list)
     """Closed segments: where each began, and its level."""
     events: list[Event] = field(default_factory=list)
@@ -100,6 +103,17 @@ def replay(values: Floats, lengths: Ints, bar: float = BAR, spread_bar: float = 
     return done.out
 
 
+def tonight(values: Floats, lengths: Ints, tracks: Sequence[Track], bar: float = BAR, spread_bar: float = SPREAD_BAR) -> Replay:
+    """The newest value of each Series judged, the Tracks being what `replay` or `tonight` left the night before.
+
+    The Tracks given are not changed. O(window) a Series; only the newest column of the nightly arrays is filled.
+    """
+    done = _Replayer(values, lengths, bar, spread_bar)
+    done.resume(tracks)
+    done.run()
+    return done.out
+
+
 class _Replayer:
     """The loop of `replay`, and the arrays that it fills."""
 
@@ -115,6 +129,16 @@ class _Replayer:
         shape = self.values.shape
         nights = {name: np.zeros(shape, dtype=np.float32) for name in ("distance", "level", "scale", "phi", "step")}
         self.out = Replay([Track() for _ in range(shape[0])], np.zeros(shape, dtype=np.bool_), **nights)
+
+    def resume(self, tracks: Sequence[Track]) -> None:
+        """Goes on from what was remembered, with only the newest night to be examined."""
+        self.out.tracks = [replace(track, levels=list(track.levels), events=list(track.events)) for track in tracks]
+        self.cursor = np.maximum(self.lengths - 1, 0)
+        for one, track in enumerate(self.out.tracks):
+            self.start[one], self.noise_start[one], self.memory[one] = track.start, track.noise_start, track.memory
+            ends = [*(begin for begin, _ in track.levels), track.start][1:]
+            for (begin, level), end in zip(track.levels, ends, strict=True):
+                self.closed[one, begin:end] = self.values[one, begin:end] - level
 
     def run(self) -> None:
         """Examines until no Series has a night left."""
@@ -211,7 +235,7 @@ class _Replayer:
         track = self.out.tracks[one]
         track.events.append(event)
         self._close(one, split, float(found.level[row]))
-        self.memory[one] = found.phi[row]
+        self.memory[one] = track.memory = float(found.phi[row])
         self.noise_start[one] = split
         track.noise_start = split
         return True
@@ -238,7 +262,7 @@ class _Replayer:
         event = Event(kind, begin + split, now, before, after, relative_interval(before, after, spread), float(found.step[row]))
         track.events.append(event)
         self._close(one, begin + split, before)
-        self.memory[one] = found.phi[row]
+        self.memory[one] = track.memory = float(found.phi[row])
         return True
 
     def _against_drift(self, track: Track, nights: int, *, leaning: bool) -> float:

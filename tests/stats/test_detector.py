@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from perfd.stats.replay import Event, replay
+from perfd.stats.replay import Event, replay, tonight
 
 Floats = np.ndarray
 
@@ -116,3 +116,15 @@ def test_the_past_does_not_change_when_nights_are_added() -> None:
 def test_two_values_and_none_are_no_error() -> None:
     assert [] == events(np.array([1.0, 2.0]))
     assert [] == replay(np.zeros((1, 4)), np.array([0])).tracks[0].events
+
+
+def test_going_on_night_by_night_finds_what_the_replay_finds() -> None:
+    values = noise(130, 11)
+    values[70:] += 4
+    values[100:] -= 5
+
+    seen = replay(values[None, :60], np.array([60]), settle=False)
+    for night in range(61, 131):
+        seen = tonight(values[None, :night], np.array([night]), seen.tracks)
+
+    assert replay(values[None, :], np.array([130]), settle=False).tracks[0].events == seen.tracks[0].events
