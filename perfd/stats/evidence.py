@@ -105,7 +105,7 @@ def examine(window: Floats, count: Ints, segment: Ints, memory: Floats | None = 
     spread, spread_nights = _best_spread(white, reference, held)
     unrest = _unrest(white, reference, held)
     tail = (reference & (np.abs(white) > 3)).sum(axis=1) / np.maximum(noise_n, 1)
-    suspect = _suspect(white, reference) & (held > 0) & (level_n >= REFERENCE)
+    suspect = _suspect(white, known & (age[None, :] >= len(_SUSPECT_SUMS))) & (held > 0) & (level_n >= REFERENCE)
     return Evidence(
         level, scale, phi.astype(np.float64), level_n, noise_n, step, step_nights, spread, spread_nights, unrest, tail, suspect,
         white[:, -1].astype(np.float64),
@@ -274,7 +274,7 @@ def _suspect(white: Singles, reference: Bools) -> Bools:
     """Whether a sum of the last one, two or three nights is larger than noise allows and than the reference ever was."""
     found = np.zeros(len(white), dtype=np.bool_)
     n = np.maximum(reference.sum(axis=1), 1)
-    heavy = (reference & (np.abs(white) > 3)).sum(axis=1) >= 0.015 * n
+    heavy = (reference & (np.abs(white) > 3)).sum(axis=1) >= 0.02 * n
     for nights, bar in enumerate(_SUSPECT_SUMS, start=1):
         if nights > white.shape[1]:
             break

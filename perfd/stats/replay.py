@@ -29,13 +29,13 @@ Ints = NDArray[np.intp]
 WINDOW = 150
 BAR = 7.0
 """Log-likelihood ratio of a detected step: measured, docs/detection.md."""
-SPREAD_BAR = 16.5
+SPREAD_BAR = 18.5
 _ROWS = 4096
 _MOST_NIGHTS = 256
 _DRIFT_MARGIN = 4.0
 _CALM, _RESTLESS = 4.0, 4.5
-_TAIL_COST, _TAIL_MOST = 45.0, 0.03
-_MEMORY_COST = 7.0
+_TAIL_COST, _TAIL_MOST = 60.0, 0.03
+_MEMORY_COST = 8.0
 _SETTLES = 20
 
 
