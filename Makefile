@@ -9,7 +9,7 @@ RUN := .venv/bin/python -m
 # pip's new-version notice and caches of bytecode are noise in a log that people read.
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help nightly serve test lint types format doctor bench-compare clean
+.PHONY: help nightly serve test lint types format doctor bench-compare bench-detect clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -41,6 +41,11 @@ format: .venv/ready-dev  ## ruff's formatter
 RIVALS ?=
 bench-compare: .venv/ready  ## how well A/B comparisons are decided, in simulated worlds (RIVALS=PYTHON: beside two other tools)
 	@.venv/bin/python tests/benchmarks/compare.py $(if $(RIVALS),--rivals '$(RIVALS)')
+
+# Here RIVALS is the Python of an environment with apache-otava, asv, ruptures and scipy; DATA a folder with histories to test on.
+DATA ?= ../shared/data
+bench-detect: .venv/ready  ## how well changes are found, on planted and real noise (RIVALS=PYTHON: beside three other tools)
+	@.venv/bin/python tests/benchmarks/detect.py --data '$(DATA)' $(if $(RIVALS),--rivals '$(RIVALS)') $(if $(QUICK),--quick)
 
 clean:  ## forget the virtual environment; .perfd (results, builds) is kept
 	rm -rf .venv
