@@ -32,6 +32,7 @@ class Accounts:
         """The measurement with these accounts beside it."""
         samples = {**measured.samples, **self.cache.samples(), **self.use.samples(), **self.testimony.samples()}
         extra = {
+            "annotations": self.testimony.sentences,
             **measured.extra,
             "cache": self.cache.as_json(),
             "utilisation": self.use.as_json(),

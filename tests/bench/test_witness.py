@@ -334,6 +334,7 @@ def test_processes_that_outlived_the_engine_stand_among_the_findings() -> None:
     extra = left_behind({"witness": {"findings": [{"name": "x"}]}, "load": 1}, ["VLLM::EngineCor (pid 1030)"])
 
     assert [one["name"] for one in extra["witness"]["findings"]] == ["x", "engine_left_behind"]
+    assert extra["annotations"] == ["1 processes of the engine outlived it and held their memory until perfd ended them"]
     assert left_behind({"load": 1}, []) == {"load": 1}
 
 

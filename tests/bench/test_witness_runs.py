@@ -71,7 +71,9 @@ def test_preemptions_annotate_the_run(run: Callable[..., Results]) -> None:
     results = run(preemptions=3)
 
     assert results.state is RunState.DONE
-    assert findings(results)["preemptions"]["sentence"].startswith("3 preemptions during the Run")
+    sentence = findings(results)["preemptions"]["sentence"]
+    assert sentence.startswith("3 preemptions during the Run")
+    assert sentence in results.extra["annotations"]
 
 
 def test_tokens_that_nobody_here_asked_for_void_the_run(run: Callable[..., Results]) -> None:

@@ -47,6 +47,11 @@ class Testimony:
         void = [finding.sentence for finding in self.findings if finding.effect is Effect.VOID]
         return "; ".join(void)
 
+    @property
+    def sentences(self) -> list[str]:
+        """What annotates the Run, for people."""
+        return [finding.sentence for finding in self.findings if finding.effect is Effect.ANNOTATE]
+
     def samples(self) -> dict[str, Sequence[float]]:
         """The KV pool as a Metric, so that its Series shows starts that differ."""
         pool = self.facts.kv_pool_tokens
@@ -203,4 +208,5 @@ def left_behind(extra: Mapping[str, Json], processes: Sequence[str]) -> dict[str
     sentence = f"{len(processes)} processes of the engine outlived it and held their memory until perfd ended them"
     finding = Finding("engine_left_behind", Effect.ANNOTATE, sentence, {"processes": list(processes)})
     seen = extra.get("witness", {})
-    return {**extra, "witness": {**seen, "findings": [*seen.get("findings", []), finding.as_json()]}}
+    witness = {**seen, "findings": [*seen.get("findings", []), finding.as_json()]}
+    return {**extra, "annotations": [*extra.get("annotations", []), sentence], "witness": witness}
