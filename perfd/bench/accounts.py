@@ -68,4 +68,5 @@ def cache_account(job: Job, load: Driven, policy: Policy) -> CacheAccount:
     maker = PromptMaker(prompts, learn_vocabulary(load.tokenizer))
     ids = engine_ids(job.launch.dialect if job.launch else "", load.asker, load.plan, traces, maker)
     requests, basis = requests_of(traces, maker, ids)
-    return account(requests, policy, basis, wants_reuse=prompts.reuse_prefix)
+    sent = sum(trace.sent_ns is not None for trace in traces)
+    return replace(account(requests, policy, basis, wants_reuse=prompts.reuse_prefix), left_out=sent - len(requests))

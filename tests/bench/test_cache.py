@@ -1,13 +1,14 @@
 """Cache accounting: planted reuse is found, fresh prompts have none, and each engine's own way of caching is kept apart."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from perfd.bench.cache import Basis, Blocks, CacheRequest, Slots, TtftFit, account, fit_ttft, requests_of
 from perfd.bench.cache.policies import block_hashes, infinite
-from perfd.bench.cache.requests import TEMPLATE_ID, word_ids
+from perfd.bench.cache.requests import TEMPLATE_ID, first_within, word_ids
 from perfd.bench.load import PromptKind, PromptPlan, RequestOutcome, RequestTrace
 from perfd.bench.load.prompts import ESTIMATED, PromptMaker, Vocabulary
 
@@ -316,6 +317,21 @@ def test_the_engines_own_ids_are_taken_where_it_tells_them() -> None:
     requests, basis = requests_of([trace(0, 0, 5)], PromptMaker(PLAN), lambda _: [1, 2, 3, 4, 5])
 
     assert (basis, requests[0].ids.tolist()) == (Basis.ENGINE, [1, 2, 3, 4, 5])
+
+
+def test_prompts_beyond_the_bound_are_left_out_from_the_end() -> None:
+    traces = [trace(0, turn, 100) for turn in range(3)]
+
+    assert first_within(traces, 250) == traces[:2]
+    assert first_within(traces) == traces
+
+
+def test_a_prompt_that_was_not_made_by_the_plan_is_left_out() -> None:
+    foreign = replace(trace(0, 0, 100), asked_prompt_tokens=4000)
+
+    requests, _ = requests_of([foreign, trace(0, 1, 130)], PromptMaker(PLAN))
+
+    assert [one.turn for one in requests] == [1]
 
 
 def test_template_tokens_stand_before_the_words() -> None:

@@ -73,6 +73,8 @@ class CacheAccount:
     """One sentence for each request whose cached and computed tokens are not its prompt's."""
     ttft: TtftFit | str
     """The line, or why there is none."""
+    left_out: int = 0
+    """Requests that were sent and are not accounted for: their prompts are too long together, or cannot be made again."""
 
     @property
     def known(self) -> list[RequestCache]:
@@ -129,6 +131,7 @@ class CacheAccount:
             "policy": self.policy,
             "token_ids": str(self.basis),
             "wants_reuse": self.wants_reuse,
+            "left_out": self.left_out,
             "measured": {
                 "requests": len(known),
                 "prompt_tokens": sum(one.prompt_tokens for one in known),
@@ -152,7 +155,8 @@ def account(requests: Sequence[CacheRequest], policy: Policy, basis: Basis, *, w
     With `wants_reuse` a token is expected in the cache when an earlier prompt of this Run began with it; without, only the
     tokens that the chat template adds are.
     """
-    ideal, shared = infinite(requests, policy), infinite(requests, TOKEN)
+    shared = infinite(requests, TOKEN)
+    ideal = [policy.whole(tokens) for tokens in shared]
     at_capacity = policy.simulate(requests)
     made = tuple(
         _one(

@@ -7,8 +7,8 @@ from perfd.bench.engine import EngineError
 from perfd.bench.load import Api, LoadPlan, RequestOutcome, RequestTrace
 from perfd.bench.load.prompts import Prompt, PromptMaker
 
-MOST_TOKENS = 2_000_000
-"""Prompts with more tokens in all are not sent to the tokenizer a second time: words stand for tokens then."""
+MOST_TOKENS, MOST_REQUESTS = 500_000, 2_000
+"""Beyond these, prompts are not sent to the tokenizer a second time (it would take seconds): words stand for tokens then."""
 Ids = Callable[[Prompt], Sequence[int]]
 
 
@@ -19,7 +19,8 @@ def engine_ids(dialect: str, asker: Asker, plan: LoadPlan, traces: Sequence[Requ
     is missing here is noticed.
     """
     done = [trace for trace in traces if trace.outcome is RequestOutcome.DONE and trace.prompt_tokens]
-    if not done or sum(trace.prompt_tokens or 0 for trace in traces) > MOST_TOKENS:
+    tokens = sum(trace.prompt_tokens or 0 for trace in traces)
+    if not done or tokens > MOST_TOKENS or len(traces) > MOST_REQUESTS:
         return None
     ask = llamacpp_ids(asker, plan.api) if dialect == "llamacpp" else openai_ids(asker, plan.model, plan.api)
     first = done[0]

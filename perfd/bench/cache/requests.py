@@ -5,6 +5,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
+from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +17,8 @@ from perfd.bench.load.prompts import Prompt, PromptMaker
 Ids = npt.NDArray[np.int32]
 PIECE = re.compile(r"\n|[^\S\n]*[^\s]+")
 """A word with the space before it, or a line end: what the prompt maker counts as one token."""
+MOST_TOKENS = 20_000_000
+"""Of all prompts together: beyond it the account would cost more memory and minutes than it is worth."""
 TEMPLATE_ID = -1
 """Stands for each token that the chat template puts before a prompt whose ids are not known."""
 
@@ -64,10 +68,16 @@ def requests_of(
     """
     prompts = _prompts(traces, maker)
     sent = sorted((trace for trace in traces if trace.sent_ns is not None), key=lambda trace: trace.sent_ns or 0)
-    known = [trace for trace in sent if _is_made(trace, prompts)]
+    known = first_within([trace for trace in sent if _is_made(trace, prompts)])
     words = Basis.WORDS if maker.vocabulary.exact else Basis.ESTIMATE
     made = [_request(trace, prompts[trace.session, trace.turn], engine_ids) for trace in known]
     return made, Basis.ENGINE if engine_ids is not None else words
+
+
+def first_within(traces: Sequence[RequestTrace], most_tokens: int = MOST_TOKENS) -> list[RequestTrace]:
+    """The first of these requests whose prompts have at most so many tokens together."""
+    sums = accumulate(trace.prompt_tokens or trace.asked_prompt_tokens for trace in traces)
+    return [trace for trace, tokens in zip(traces, sums, strict=True) if tokens <= most_tokens]
 
 
 def _is_made(trace: RequestTrace, prompts: dict[tuple[int, int], Prompt]) -> bool:
@@ -116,5 +126,6 @@ def pieces(prompt: Prompt) -> Iterator[str]:
         yield from PIECE.findall(content)
 
 
+@lru_cache(maxsize=100_000)
 def _word_id(piece: str) -> int:
     return int.from_bytes(hashlib.blake2b(piece.strip(" ").encode(), digest_size=4).digest(), "big") >> 1
