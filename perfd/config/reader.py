@@ -78,10 +78,15 @@ def _read(mistakes: Mistakes, document: dict[str, Any], path: Path | None, envir
     enabled, kernels_folder = sections.kernels(root.table("kernels", needed=False))
     suites_folder = sections.resolved(sections.suites(root.table("suites", needed=False)), beside)
     schedule: Schedule = sections.schedule(root.table("schedule", needed=False))
+    budgets = tuple(sections.budget(table) for table in root.tables("budgets"))
     root.close()
     for kind, names in (("engines", engines), ("models", models), ("devices", devices)):
         _check_names(mistakes, kind, [each.name for each in names])
     _check_references(mistakes, engines, models, suites_folder)
+    for index, one in enumerate(budgets):
+        if one.engine:
+            known = {engine.name for engine in engines}
+            _check_known(mistakes, ("budgets", index), (one.engine,), known, "a budget is for the engine")
     _check_kernel_names(mistakes, engines, sections.resolved(kernels_folder, beside))
     state = Path(environ.get("PERFD_STATE") or ".perfd").absolute()
     return Config(
@@ -91,6 +96,7 @@ def _read(mistakes: Mistakes, document: dict[str, Any], path: Path | None, envir
         models=models,
         devices=devices,
         schedule=schedule,
+        budgets=budgets,
         kernels=enabled,
         kernels_folder=sections.resolved(kernels_folder, beside),
         suites_folder=suites_folder,

@@ -7,8 +7,11 @@ from pathlib import Path
 from perfd.config.secrets import refuse_address_with_password
 from perfd.config.table import Table, meant
 from perfd.config.words import DeviceConfig, Schedule
+from perfd.domain.budget import Budget
+from perfd.domain.metric import METRICS
 from perfd.domain.model import Model
 from perfd.domain.subject import Engine, Launch, Source, SourceKind
+from perfd.domain.suite import WorkloadClass
 
 RECIPES = ("released", "llamacpp-source", "script")
 DIALECTS = ("openai", "llamacpp")
@@ -30,8 +33,26 @@ def schedule(table: Table) -> Schedule:
     timezone = table.text("timezone", "UTC")
     if not _zone_exists(timezone):
         table.wrong("timezone", f'schedule.timezone "{timezone}" is no time zone{_zone_meant(timezone)}')
+    made = Schedule(nightly, timezone, table.flag("aa", default=True), table.number("confirm_minutes", 20.0, 0.0))
     table.close()
-    return Schedule(nightly, timezone)
+    return made
+
+
+def budget(table: Table) -> Budget:
+    """What an Engine may lose against a pinned Revision; for one Metric, one class of Workloads, or all."""
+    made = Budget(
+        engine=table.text("engine"),
+        revision=table.text("revision"),
+        share=table.number("share", 0.05, 0.0),
+        metric=table.text("metric", ""),
+        workload_class=table.text("class", ""),
+    )
+    if made.metric and made.metric not in METRICS:
+        table.wrong("metric", f'budgets.metric "{made.metric}" is no Metric of perfd{meant(made.metric, METRICS)}')
+    if made.workload_class and made.workload_class not in set(WorkloadClass):
+        table.wrong("class", f'budgets.class cannot be "{made.workload_class}"{meant(made.workload_class, WorkloadClass)}')
+    table.close()
+    return made
 
 
 def device(table: Table) -> DeviceConfig:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from perfd.domain.budget import Budget
 from perfd.domain.model import Model
 from perfd.domain.subject import Engine
 
@@ -15,6 +16,10 @@ class Schedule:
     """Local time of day, HH:MM."""
     timezone: str = "UTC"
     """A name of the time zone database, such as "Europe/Zurich"."""
+    aa: bool = True
+    """Whether a night also compares a Build with itself on each device class, which measures the false-alarm rate."""
+    confirm_minutes: float = 20.0
+    """Device minutes that a night may spend on re-measuring suspects; 0 re-measures none."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,8 @@ class Config:
     models: tuple[Model, ...]
     devices: tuple[DeviceConfig, ...]
     schedule: Schedule
+    budgets: tuple[Budget, ...] = ()
+    """What Engines may lose against pinned releases, all steps together."""
     kernels: bool = True
     """Whether a night rebuilds and checks kernels/."""
     kernels_folder: Path = Path("kernels")

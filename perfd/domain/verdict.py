@@ -94,6 +94,16 @@ class RegressionState(StrEnum):
 OPEN_STATES = frozenset({RegressionState.SUSPECT, RegressionState.DETECTED, RegressionState.CONFIRMED, RegressionState.OWNED})
 
 
+class Reproduced(StrEnum):
+    """What re-measuring a Regression, first bad Build against last good one, has shown."""
+
+    YES = "reproduced"
+    NO = "not reproduced"
+    UNSURE = "unsure"
+    IMPOSSIBLE = "impossible"
+    """It could not be measured: a Build is gone and cannot be made again, or nobody measured it."""
+
+
 @dataclass(frozen=True)
 class Judgement:
     """What the judge says of one Series: the Verdict on its last Point, and every Change in its window."""

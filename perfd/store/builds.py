@@ -10,8 +10,9 @@ from sqlalchemy import Connection, Engine, select, update
 from perfd.domain.build import BuildOutcome, BuildSpec, BuildState
 from perfd.domain.codec import from_json
 from perfd.domain.occasion import OccasionState
+from perfd.domain.plan import PlannedBuild
 from perfd.domain.run import FailureKind, RunState
-from perfd.domain.subject import SubjectKind
+from perfd.domain.subject import Revision, SubjectKind
 from perfd.store import tables
 from perfd.store.records import ClaimedBuild
 from perfd.store.writing import clean
@@ -95,6 +96,25 @@ class Builds:
         with self.engine.begin() as connection:
             found = connection.execute(select(B.artifact_path).where(B.digest == digest)).scalar()
         return None if found is None else Path(found)
+
+    def planned(self, digest: str) -> PlannedBuild | None:
+        """The Build as it was planned last, at its Revision; absent where it is unknown."""
+        OB, V, S = tables.occasion_build.c, tables.revision.c, tables.subject.c  # noqa: N806  # columns
+        asked = (
+            select(B.spec, S.kind, V.branch, V.name, V.ordinal, V.committed_at, V.title, V.parent)
+            .join(tables.occasion_build, OB.build_id == B.id)
+            .join(tables.revision, V.id == OB.revision_id)
+            .join(tables.subject, S.id == B.subject_id)
+            .where(B.digest == digest)
+            .order_by(OB.occasion_id.desc())
+            .limit(1)
+        )
+        with self.engine.begin() as connection:
+            row = connection.execute(asked).first()
+        if row is None:
+            return None
+        revision = Revision(row.name, row.ordinal, row.committed_at, row.title, row.parent)
+        return PlannedBuild(from_json(BuildSpec, row.spec), SubjectKind(row.kind), revision, row.branch)
 
     def state(self, digest: str) -> BuildState | None:
         """Where the Build stands; absent where it is unknown."""

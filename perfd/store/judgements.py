@@ -19,6 +19,7 @@ from perfd.store.writing import AnyRow, clean
 
 P = tables.point.c
 C = tables.change.c
+Occ = tables.occasion.c
 NEAR = 3
 """A Change whose place moves by at most so many Points (with the same direction) is the same Change."""
 
@@ -40,6 +41,24 @@ class Judgements:
         """The last Points of the Series in order (by commit, then by occasion), oldest first."""
         with self.engine.begin() as connection:
             return tuple(row.point for row in reading.point_rows(connection, series_id, last))
+
+    def noise(self, occasion: Occasion) -> dict[int, float]:
+        """By Series, the night-to-night relative standard deviation that the occasion's Verdicts told."""
+        V = tables.verdict.c  # noqa: N806  # columns
+        with self.engine.begin() as connection:
+            asked = select(V.series_id, V.noise).where(
+                V.occasion_id == occasions.id_of(connection, occasion), V.noise.is_not(None)
+            )
+            return dict(connection.execute(asked).all())
+
+    def detected_since(self, occasion: Occasion, moment: datetime) -> tuple[tuple[SeriesInfo, ChangeRow], ...]:
+        """The Changes of the occasion's Series that stand and were first called detected from that moment on."""
+        touched = select(P.series_id).where(P.occasion_id == select(Occ.id).where(Occ.name == occasion.name).scalar_subquery())
+        with self.engine.begin() as connection:
+            found = reading.changes(connection, C.series_id.in_(touched), C.gone_at.is_(None), C.detected_at >= moment)
+            asked = reading.series_select().where(tables.series.c.id.in_({change.series_id for change in found}))
+            series = {row.id: reading.as_series(row) for row in connection.execute(asked)}
+        return tuple((series[change.series_id], change) for change in found)
 
     def write(self, series_id: int, occasion: Occasion, points: Sequence[Point], judgement: Judgement, now: datetime) -> None:
         """The Verdict and the Changes stand; `points` is the history that was judged, which `Change.index` counts in.

@@ -27,17 +27,15 @@ class Occasions:
 
     def open(self, occasion: Occasion, now: datetime, state: OccasionState = OccasionState.DUE) -> bool:
         """The occasion is there; True when it was not before. Two clocks that fire at once open it once."""
-        row = insert(tables.occasion).values(
-            name=occasion.name,
-            kind=occasion.kind.value,
-            label=occasion.label,
-            nominal_at=occasion.nominal_at,
-            state=state.value,
-            opened_at=now,
-            moved_at=now,
-        )
         with self.engine.begin() as connection:
-            return added(connection, row)
+            return open_in(connection, occasion, state, now)
+
+    def beside(self, night: Occasion) -> dict[Occasion, OccasionState]:
+        """What was opened for the night and is no night: its re-measurements and its A/A comparisons."""
+        own = (Occ.kind == OccasionKind.AA.value) | Occ.id.in_(select(tables.confirmation.c.occasion_id))
+        asked = select(Occ.kind, Occ.nominal_at, Occ.label, Occ.state).where(Occ.nominal_at == night.nominal_at, own)
+        with self.engine.begin() as connection:
+            return {as_occasion(row): OccasionState(row.state) for row in connection.execute(asked.order_by(Occ.id))}
 
     def in_state(self, state: OccasionState) -> Occasion | None:
         """The occasion in that state that has been due longest; absent where there is none."""
@@ -102,6 +100,20 @@ class Occasions:
         """What went wrong outside any Run or Build, in the order it was seen."""
         with self.engine.begin() as connection:
             return findings(connection, id_of(connection, occasion))
+
+
+def open_in(connection: Connection, occasion: Occasion, state: OccasionState, now: datetime) -> bool:
+    """As `Occasions.open`, inside a transaction of the caller's."""
+    row = insert(tables.occasion).values(
+        name=occasion.name,
+        kind=occasion.kind.value,
+        label=occasion.label,
+        nominal_at=occasion.nominal_at,
+        state=state.value,
+        opened_at=now,
+        moved_at=now,
+    )
+    return added(connection, row)
 
 
 def move(connection: Connection, occasion: Occasion, old: OccasionState, new: OccasionState, now: datetime) -> bool:

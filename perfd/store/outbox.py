@@ -38,6 +38,17 @@ class Outbox:
         with self.engine.begin() as connection:
             return added(connection, insert(tables.outbox).values(**values))
 
+    def stands(self, dedupe_key: str) -> bool:
+        """Whether a message with that key was ever put here."""
+        with self.engine.begin() as connection:
+            return connection.execute(select(X.id).where(X.dedupe_key == dedupe_key)).first() is not None
+
+    def since(self, kind: str, moment: datetime) -> tuple[Message, ...]:
+        """The messages of a kind that were put here from that moment on, sent or not, in order."""
+        asked = select(X.id, X.dedupe_key, X.kind, X.payload, X.attempts).where(X.kind == kind, X.created_at >= moment)
+        with self.engine.begin() as connection:
+            return tuple(Message(*row) for row in connection.execute(asked.order_by(X.id)))
+
     def claim(self, now: datetime, again_after: timedelta) -> Message | None:
         """The message that has been due longest; unless `sent` is called, it is due again after that time."""
         due = select(X.id).where(X.done_at.is_(None), X.next_at <= now).order_by(X.next_at, X.id).limit(1)

@@ -40,10 +40,23 @@ class Plans:
             _add(connection, occasion, plan, gone, now)
             return True
 
+    def open(self, occasion: Occasion, plan: Plan, gone: Container[str], now: datetime) -> bool:
+        """The occasion stands there with everything it owes, at once; False (and nothing changed) when it stood there before."""
+        with self.engine.begin() as connection:
+            return open_planned(connection, occasion, plan, gone, now)
+
     def add(self, occasion: Occasion, plan: Plan, gone: Container[str], now: datetime) -> int:
         """What `plan` owes stands there beside what was planned before (more blocks of a comparison); how many Runs are new."""
         with self.engine.begin() as connection:
             return _add(connection, occasion, plan, gone, now)
+
+
+def open_planned(connection: Connection, occasion: Occasion, plan: Plan, gone: Container[str], now: datetime) -> bool:
+    """As `Plans.open`, inside a transaction of the caller's."""
+    new = occasions.open_in(connection, occasion, OccasionState.PLANNED, now)
+    if new:
+        _add(connection, occasion, plan, gone, now)
+    return new
 
 
 def _add(connection: Connection, occasion: Occasion, plan: Plan, gone: Container[str], now: datetime) -> int:

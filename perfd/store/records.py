@@ -16,7 +16,7 @@ from perfd.domain.results import MetricSamples
 from perfd.domain.run import Arm, FailureKind, Point, RunState, SeriesKey
 from perfd.domain.subject import SubjectKind
 from perfd.domain.suite import Workload, WorkloadClass
-from perfd.domain.verdict import ChangeKind, ChangeStatus, Outcome, RegressionState, Verdict
+from perfd.domain.verdict import ChangeKind, ChangeStatus, Outcome, RegressionState, Reproduced, Verdict
 
 
 class Reduced(Protocol):
@@ -361,6 +361,55 @@ class RegressionRow:
     duplicate_of: int | None
     members: tuple[tuple[SeriesInfo, ChangeRow], ...]
     events: tuple[RegressionEvent, ...]
+    cause: str | None = None
+    """What it was opened for where that is no Change: a budget."""
+
+
+@dataclass(frozen=True)
+class ConfirmationRow:
+    """A re-measurement of a Regression, and what came of it."""
+
+    occasion: Occasion
+    """The comparison; its nominal time is that of the night which asked for it."""
+    state: OccasionState
+    regression: int
+    opened_at: datetime
+    outcome: Reproduced | None
+    """Absent until it is settled."""
+    reason: str
+    settled_at: datetime | None
+
+
+@dataclass(frozen=True)
+class AaRow:
+    """One night's comparison of a Build with itself."""
+
+    occasion: Occasion
+    subject: str
+    workload: str
+    """The Workload's name."""
+    model: str
+    device_class: str
+    outcome: Outcome | None
+    """What the night was called; absent until its report."""
+    different: frozenset[str]
+    """Metrics whose two equal arms were called different."""
+    judged: frozenset[str]
+    """Metrics that were called anything but unsure."""
+
+
+@dataclass(frozen=True)
+class FalseAlarms:
+    """What perfd has called different and was not, in a span of time."""
+
+    aa: int
+    """A/A comparisons that could be judged."""
+    aa_different: int
+    """Of those, the ones called different: the same Build stood in both arms."""
+    remeasured: int
+    """Re-measurements of suspects that came to an answer."""
+    refuted: int
+    """Of those, the suspects that were not reproduced."""
 
 
 @dataclass(frozen=True)

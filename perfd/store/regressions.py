@@ -65,8 +65,43 @@ class Regressions:
             }
             made = int(connection.execute(insert(tables.regression).values(**values).returning(G.id)).scalar_one())
             _add_members(connection, made, left)
-            _write_event(connection, made, None, state, Step(actor, reason, now))
+            write_event(connection, made, None, state, Step(actor, reason, now))
             return made
+
+    def open_budget(
+        self, occasion: Occasion, build: str, cause: str, title: str, *, actor: str, reason: str, now: datetime
+    ) -> bool:
+        """A detected Regression without Changes, about a Build (by digest); False while one with this cause is not over."""
+        with self.engine.begin() as connection:
+            at = connection.execute(
+                select(tables.build.c.id, tables.build.c.subject_id).where(tables.build.c.digest == build)
+            ).one()
+            values = {
+                "subject_id": at.subject_id,
+                "state": RegressionState.DETECTED.value,
+                "title": clean(title),
+                "build_id": at.id,
+                "cause": clean(cause),
+                "occasion_id": occasions.id_of(connection, occasion),
+                "opened_at": now,
+                "moved_at": now,
+            }
+            row = insert(tables.regression).values(**values).on_conflict_do_nothing().returning(G.id)
+            made = connection.execute(row).scalar()
+            if made is not None:
+                write_event(connection, made, None, RegressionState.DETECTED, Step(actor, reason, now))
+            return made is not None
+
+    def note(self, regression: int, *, actor: str, reason: str, now: datetime) -> bool:
+        """An event that moves nothing stands in the Regression's life; False when it stood there before."""
+        E = tables.regression_event.c  # noqa: N806  # columns
+        with self.engine.begin() as connection:
+            state = connection.execute(select(G.state).where(G.id == regression).with_for_update()).scalar_one()
+            same = select(E.id).where(E.regression_id == regression, E.actor == clean(actor), E.reason == clean(reason))
+            if connection.execute(same).first() is not None:
+                return False
+            write_event(connection, regression, RegressionState(state), RegressionState(state), Step(actor, reason, now))
+            return True
 
     def add(self, regression: int, changes: Sequence[int]) -> int:
         """The Changes belong to the Regression too, unless they belong to another; answers how many are new."""
@@ -95,11 +130,7 @@ class Regressions:
 
     def _move(self, regression: int, old: RegressionState, values: dict[str, Any], step: Step) -> bool:
         with self.engine.begin() as connection:
-            changed = update(tables.regression).where(G.id == regression, G.state == old.value)
-            if connection.execute(changed.values(**values, moved_at=step.now)).rowcount == 0:
-                return False
-            _write_event(connection, regression, old, RegressionState(values["state"]), step)
-            return True
+            return move(connection, regression, old, values, step)
 
     def read(self, regression: int) -> RegressionRow | None:
         """The Regression with its members and events."""
@@ -127,6 +158,15 @@ class Regressions:
             members = _members(connection, [row.id for row in rows])
             events = _events(connection, [row.id for row in rows])
         return tuple(_as_regression(row, members.get(row.id, ()), events.get(row.id, ())) for row in rows)
+
+
+def move(connection: Connection, regression: int, old: RegressionState, values: dict[str, Any], step: Step) -> bool:
+    """As `Regressions.move`, inside a transaction of the caller's."""
+    changed = update(tables.regression).where(G.id == regression, G.state == old.value)
+    if connection.execute(changed.values(**values, moved_at=step.now)).rowcount == 0:
+        return False
+    write_event(connection, regression, old, RegressionState(values["state"]), step)
+    return True
 
 
 def _select() -> Any:
@@ -162,6 +202,7 @@ def _as_regression(
         duplicate_of=row.duplicate_of,
         members=members,
         events=events,
+        cause=row.cause,
     )
 
 
@@ -212,7 +253,8 @@ def _add_members(connection: Connection, regression: int, changes: Sequence[int]
         connection.execute(insert(tables.regression_member), rows)
 
 
-def _write_event(connection: Connection, regression: int, old: RegressionState | None, new: RegressionState, step: Step) -> None:
+def write_event(connection: Connection, regression: int, old: RegressionState | None, new: RegressionState, step: Step) -> None:
+    """One step of the Regression's life stands there."""
     values = {
         "regression_id": regression,
         "at": step.now,

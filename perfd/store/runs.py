@@ -100,12 +100,15 @@ class Runs:
                 connection.execute(update(tables.run).where(R.id == row.id).values(**values))
             return len(gone)
 
-    def close_missing(self, occasion: Occasion, reason: str, now: datetime) -> int:
-        """Runs of the occasion that nobody claimed are failed as missing; answers how many. Claimed ones are left alone."""
+    def close_missing(self, occasion: Occasion, reason: str, now: datetime, waited: timedelta = timedelta(0)) -> int:
+        """Runs of the occasion that nobody claimed for so long are failed as missing; answers how many. Claimed ones are left."""
         with self.engine.begin() as connection:
             owed = update(tables.run).where(
-                R.occasion_id == occasions.id_of(connection, occasion), R.state == RunState.QUEUED.value
+                R.occasion_id == occasions.id_of(connection, occasion),
+                R.state == RunState.QUEUED.value,
             )
+            if waited:
+                owed = owed.where(R.queued_at <= now - waited)
             return connection.execute(owed.values(**_failed(FailureKind.MISSING, reason, now))).rowcount
 
     def counts(self, occasion: Occasion) -> dict[RunState, int]:

@@ -14,6 +14,7 @@ from perfd.config import Config
 from perfd.errors import BadInputError
 from perfd.store import migrate, tables
 from perfd.store.builds import Builds
+from perfd.store.confirmations import Confirmations
 from perfd.store.embedded import EmbeddedPostgres
 from perfd.store.judgements import Judgements
 from perfd.store.locks import session_lock
@@ -24,6 +25,7 @@ from perfd.store.plans import Plans
 from perfd.store.regressions import Regressions
 from perfd.store.runs import Runs
 from perfd.store.subjects import Subjects
+from perfd.store.trust import Trust
 from perfd.store.workers import Workers
 
 
@@ -62,6 +64,16 @@ class Store:
     def regressions(self) -> Regressions:
         """What someone must answer."""
         return Regressions(self.engine)
+
+    @property
+    def confirmations(self) -> Confirmations:
+        """Re-measurements of what someone must answer."""
+        return Confirmations(self.engine)
+
+    @property
+    def trust(self) -> Trust:
+        """How often perfd was wrong."""
+        return Trust(self.engine)
 
     @property
     def pages(self) -> Pages:

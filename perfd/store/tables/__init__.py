@@ -1,7 +1,16 @@
 """The tables, each with a sentence for itself and one for every column; db/README.md draws them."""
 
 from perfd.store.tables.columns import METADATA
-from perfd.store.tables.judging import change, point, regression, regression_event, regression_member, series, verdict
+from perfd.store.tables.judging import (
+    change,
+    confirmation,
+    point,
+    regression,
+    regression_event,
+    regression_member,
+    series,
+    verdict,
+)
 from perfd.store.tables.measuring import device, device_state, environment, metric, run, sample, suite, workload
 from perfd.store.tables.occasions import finding, occasion, occasion_build
 from perfd.store.tables.subjects import build, model, revision, subject
@@ -11,6 +20,7 @@ __all__ = [
     "METADATA",
     "build",
     "change",
+    "confirmation",
     "device",
     "device_state",
     "environment",

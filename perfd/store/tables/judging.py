@@ -3,7 +3,7 @@
 from sqlalchemy import CheckConstraint, Index, Table, UniqueConstraint
 from sqlalchemy import text as sql
 
-from perfd.domain.verdict import ChangeKind, ChangeStatus, Outcome, RegressionState
+from perfd.domain.verdict import ChangeKind, ChangeStatus, Outcome, RegressionState, Reproduced
 from perfd.store.tables.columns import METADATA, document, identity, moment, number, one_of, reference, text, truth, whole
 
 series = Table(
@@ -116,6 +116,7 @@ regression = Table(
     reference("occasion_id", "occasion", "The occasion after which it was opened."),
     text("owner", "Who answers it; empty until somebody does.", default=""),
     reference("duplicate_of", "regression", "The Regression that it repeats; NULL unless it is a duplicate.", null=True),
+    text("cause", "What it was opened for where that is no Change: a budget; NULL otherwise.", null=True),
     moment("opened_at", "When it was opened."),
     moment("moved_at", "When its state last changed."),
     one_of("state", RegressionState),
@@ -123,6 +124,7 @@ regression = Table(
     CheckConstraint("duplicate_of <> id", name="no_duplicate_of_itself"),
     Index(None, "state", "opened_at"),
     Index(None, "subject_id", "build_id"),
+    Index("uq_regression_cause", "cause", unique=True, postgresql_where=sql("state NOT IN ('fixed', 'verified')")),
     comment="A Change for the worse that someone must answer.",
 )
 
@@ -149,4 +151,19 @@ regression_event = Table(
     one_of("to_state", RegressionState),
     Index(None, "regression_id", "at"),
     comment="Every state change of a Regression, with actor and reason; rows are only ever added.",
+)
+
+confirmation = Table(
+    "confirmation",
+    METADATA,
+    reference("occasion_id", "occasion", "The comparison that re-measures.", key=True),
+    reference("regression_id", "regression", "The Regression that is re-measured."),
+    moment("opened_at", "When the comparison was planned."),
+    text("outcome", "reproduced, not reproduced, unsure or impossible; NULL until it is settled.", null=True),
+    text("reason", "What the comparison said, or why there was none.", default=""),
+    moment("settled_at", "When the Regression was moved by it; NULL until then.", null=True),
+    one_of("outcome", Reproduced),
+    CheckConstraint("(outcome IS NULL) = (settled_at IS NULL)", name="settled_has_outcome"),
+    Index(None, "regression_id"),
+    comment="A re-measurement of a Regression, first bad Build against last good one; at most one a Regression and night.",
 )
