@@ -1,13 +1,7 @@
-"""Many Series in one night, groups by Build, and budgets against a pinned release."""
-
-from datetime import UTC, datetime, timedelta
-
-import numpy as np
+"""Many Series in one night, and groups by Build."""
 
 from perfd.domain.metric import METRICS
-from perfd.domain.run import Point
-from perfd.domain.verdict import Change, ChangeKind, ChangeStatus, Outcome
-from perfd.rules.budget import Budget, judge_budget
+from perfd.domain.verdict import Change, ChangeKind, ChangeStatus
 from perfd.rules.night import Member, control, group_changes
 
 
@@ -42,34 +36,3 @@ def test_changes_at_one_build_are_one_group_strongest_first_with_improvements_an
     assert ["b", "a"] == [one.series for one in group.worse]
     assert ["c"] == [one.series for one in group.better]
     assert ("torch 2.12.0 to 2.13.0",) == group.suspects
-
-
-def creep(each: float) -> list[Point]:
-    noise = np.random.default_rng(0).normal(size=40) * 0.002
-    at = datetime(2026, 1, 1, tzinfo=UTC)
-    return [
-        Point(
-            f"r{i}",
-            f"b{max(i - 5, 0)}",
-            f"c{i}",
-            i,
-            f"n{i}",
-            at + timedelta(days=i),
-            float(1 + each * i + noise[i]),
-            None,
-            1,
-            "h",
-        )
-        for i in range(40)
-    ]
-
-
-def test_a_budget_alarms_on_what_added_up_and_is_kept_by_what_did_not() -> None:
-    budget = Budget("b0", 0.03)
-
-    assert Outcome.WORSE == judge_budget(creep(0.002), METRICS["tpot_s"], budget).outcome
-    assert Outcome.SAME == judge_budget(creep(0.0), METRICS["tpot_s"], budget).outcome
-
-
-def test_a_budget_without_its_release_is_unsure() -> None:
-    assert Outcome.UNSURE == judge_budget(creep(0.0), METRICS["tpot_s"], Budget("gone", 0.03)).outcome
