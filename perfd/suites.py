@@ -19,6 +19,7 @@ DATA_FOLDER = "data"
 CLASSES = tuple(one.value for one in WorkloadClass if one is not WorkloadClass.KERNEL)
 """Kernels are files, not Workloads of a suite: each is found by its path."""
 LEAST_TOP_K = 2
+TASKS = ("gsm8k", "humaneval", "bfcl", "retrieval")
 
 
 def load_suites(folder: Path) -> tuple[Suite, ...]:
@@ -152,12 +153,37 @@ def _offered(table: Table) -> dict[str, Json]:
 
 def _accuracy(table: Table) -> tuple[dict[str, Json], tuple[str, ...]]:
     """Parameters of an accuracy Workload, and the data files that it reads."""
-    kind = table.choice("kind", ["likelihood", "greedy_agreement"])
+    kind = table.choice("kind", ["likelihood", "greedy_agreement", "numerics", "task"])
+    if kind == "task":
+        return {"kind": kind, **_task(table)}, ()
+    if kind == "numerics":
+        files = (table.text("documents"), table.text("reference"))
+        return {"kind": kind, "documents": files[0], "reference": files[1]}, files
     if kind == "likelihood":
         documents = table.text("documents")
         return {"kind": kind, "documents": documents, "top_k": table.whole("top_k", 100, LEAST_TOP_K)}, (documents,)
     reference = table.text("reference")
     return {"kind": kind, "reference": reference, "output_tokens": table.whole("output_tokens", 32, 1)}, (reference,)
+
+
+def _task(table: Table) -> dict[str, Json]:
+    """Parameters of a task. Its items lie outside the project, so what pins them is a hash beside their name."""
+    task = table.choice("task", TASKS)
+    parameters: dict[str, Json] = {
+        "task": task,
+        "items": table.whole("items", default=0, least=0),
+        "output_tokens": table.whole("output_tokens", default=256, least=1),
+        "concurrency": table.whole("concurrency", default=1, least=1),
+    }
+    if task == "retrieval":
+        keys = table.whole("keys", default=1, least=1)
+        return {**parameters, "context_tokens": table.whole("context_tokens", default=1024, least=64), "keys": keys}
+    parameters |= {"path": table.text("path", ""), "data_sha256": table.text("data_sha256", "")}
+    if task == "gsm8k":
+        parameters["shots"] = table.whole("shots", default=5, least=0)
+    if task == "bfcl":
+        parameters |= {"category": table.text("category"), "native_tools": table.flag("native_tools", default=False)}
+    return parameters
 
 
 def _data_hash(table: Table, folder: Path, names: tuple[str, ...]) -> str:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from perfd import HARNESS_VERSION
-from perfd.bench import accuracy, kernels, machine, serving
+from perfd.bench import kernels, machine, quality, serving
 from perfd.bench.engine import EngineError, Server, launched
 from perfd.bench.keeper import keep
 from perfd.bench.measured import Measured, metric_samples
@@ -118,7 +118,7 @@ def _measure_engine(job: Job, watcher: Watcher) -> Measured:
 
 def _measure_workload(job: Job, server: Server) -> Measured:
     if job.workload.workload_class is WorkloadClass.ACCURACY:
-        return accuracy.measure(job, server)
+        return quality.measure(job, server)
     return serving.measure(job, server)
 
 

@@ -30,6 +30,8 @@ END_GRACE_S = 5.0
 """A keeper that was told to stop needs milliseconds; one that has not ended by then is killed."""
 OURS: Mapping[str, str] = {"PYTHONUNBUFFERED": "1", "OPENBLAS_NUM_THREADS": "1"}
 """For the child alone: its log is whole when it is killed, and numpy starts no threads before it forks."""
+FOR_THE_CHILD = ("PERFD_EVALS",)
+"""What the child reads and the engine does not see: where the items of tasks lie."""
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "NVIDIA_VISIBLE_DEVICES")
 """What a child may see of our environment: what programs need to run, and no secret."""
 
@@ -71,10 +73,11 @@ def _start(job: Job, results_path: Path, log: Path) -> "subprocess.Popen[bytes]"
     job_path = job.work / "job.json"
     job_path.write_text(json.dumps(to_json(job), indent=1), encoding="utf-8")
     here = Path(__file__).resolve().parents[2]
+    seen = {name: os.environ[name] for name in FOR_THE_CHILD if name in os.environ}
     with log.open("wb") as output:
         return subprocess.Popen(
             [sys.executable, "-m", "perfd.bench.child", str(job_path.resolve()), str(results_path.resolve())],
-            env={**child_environment(job.work.resolve()), **OURS, "PYTHONPATH": str(here)},
+            env={**child_environment(job.work.resolve()), **OURS, **seen, "PYTHONPATH": str(here)},
             cwd=job.work,
             stdin=subprocess.DEVNULL,
             stdout=output,

@@ -32,6 +32,17 @@ class MetricKind(StrEnum):
     """Counted by a compiler, without noise."""
 
 
+class Evidence(StrEnum):
+    """What two Builds are compared by."""
+
+    PAIRS = "pairs"
+    """Interleaved Runs: each gives one value."""
+    ITEMS = "items"
+    """Right and wrong answers to the same items, in the Samples' order."""
+    DOCUMENTS = "documents"
+    """Values of the same documents or prompts, in the Samples' order: one of them is one witness."""
+
+
 @dataclass(frozen=True)
 class Metric:
     """A measured quantity."""
@@ -44,6 +55,7 @@ class Metric:
     reduction: Reduction = Reduction.MEDIAN
     relevant: float = 0.02
     """The smallest relative effect that matters to a person: 0.02 is 2 %."""
+    evidence: Evidence = Evidence.PAIRS
 
 
 _LOWER, _HIGHER = Better.LOWER, Better.HIGHER
@@ -67,6 +79,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "Mean negative log-likelihood of a fixed text, one Sample a document.",
         Reduction.MEAN,
         relevant=0.005,
+        evidence=Evidence.DOCUMENTS,
     ),
     Metric(
         "outside_top_k",
@@ -84,6 +97,26 @@ CATALOGUE: tuple[Metric, ...] = (
         "Share of greedy output tokens equal to the stored reference output, one Sample a prompt.",
         Reduction.MEAN,
         relevant=0.01,
+        evidence=Evidence.DOCUMENTS,
+    ),
+    Metric(
+        "kl_nats",
+        "nats/token",
+        _LOWER,
+        _QUALITY,
+        "KL divergence of the engine's probabilities from stored ones of the same weights, one Sample a document.",
+        Reduction.MEAN,
+        relevant=0.5,
+        evidence=Evidence.DOCUMENTS,
+    ),
+    Metric(
+        "task_accuracy",
+        "share",
+        _HIGHER,
+        _QUALITY,
+        "Share of a task's items that were answered right, one Sample an item: 0 or 1.",
+        Reduction.MEAN,
+        evidence=Evidence.ITEMS,
     ),
     Metric(
         "kernel_error",
