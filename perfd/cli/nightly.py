@@ -24,7 +24,8 @@ from perfd.store.records import OccasionSummary
 def nightly(config_path: Path | None, engines: tuple[str, ...], as_json: bool) -> int:
     """Take one night through all six stages: watch, plan, build, measure, judge, report.
 
-    A night that was interrupted is finished first. Exit code 1: a regression was raised; 2: something could not be measured.
+    A night that was interrupted is finished first. Exit code 1: a regression was
+    confirmed; 2: something could not be measured.
     """
     with Teller() as tell, opened(config_path, tell) as context:
         for name in engines:
@@ -38,7 +39,7 @@ def nightly(config_path: Path | None, engines: tuple[str, ...], as_json: bool) -
         answer(report)
     else:
         _print(summary)
-    if report.get("regressions"):
+    if any(one["gates"] for one in report.get("regressions", ())):
         return REGRESSION
     return UNSURE if report.get("missing") or report.get("findings") else FINE
 

@@ -22,6 +22,7 @@ HELP = {
     "build": "Make queued builds.",
     "measure": "Measure queued runs on this machine's devices.",
     "judge": "Judge what was measured, and open, move and close regressions.",
+    "confirm": "Plan what is measured again before a person is told, and settle what was.",
     "report": "Deliver messages, and close judged nights with their report.",
 }
 
