@@ -27,7 +27,7 @@ MOST_BYTES = 1 << 30
 )
 @json_option
 def detect(file: Path, online: bool, plot: Path | None, as_json: bool) -> int:
-    """Find every change in FILE: CSV with a header (time,value; or time and a column a series), or JSON {"series": {NAME: [...]}}.
+    """Find every change in FILE: CSV with a header (time,value; or time and a column a series) or JSON {"series": {NAME: [...]}}.
 
     Exit code 1: a change was detected (nobody said which way is better); 0: none.
     """
