@@ -92,8 +92,8 @@ def unpack(text: str, kind: str) -> npt.NDArray[Any]:
     except (ValueError, zlib.error, binascii.Error) as error:
         raise BadInputError(f"a column of the reference cannot be unpacked ({error}); make the reference anew") from None
     width = np.dtype(kind).itemsize
-    if unpacker.unconsumed_tail or len(planes) % width:
-        raise BadInputError("a column of the reference has no whole number of entries; make the reference anew")
+    if not unpacker.eof or len(planes) % width:
+        raise BadInputError("a column of the reference is cut off; make the reference anew")
     return np.frombuffer(np.frombuffer(planes, dtype=np.uint8).reshape(width, -1).T.tobytes(), dtype=kind)
 
 
