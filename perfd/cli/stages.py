@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import click
@@ -12,6 +13,7 @@ from perfd.cli.opened import opened
 from perfd.cli.tell import Teller
 from perfd.stages.context import Context
 from perfd.stages.night import STAGES, Stage, look_around
+from perfd.stages.patience import patiently
 
 IDLE_S = 2.0
 """A worker with nothing to do looks again after this time."""
@@ -47,10 +49,10 @@ def _keep_on(context: Context, stages: tuple[Stage, ...]) -> int:
     done = 0
     try:
         while True:
-            worked = sum(stage(context) for stage in stages)
+            worked = sum(patiently(context, partial(stage, context)) for stage in stages)
             done += worked
             if not worked:
-                look_around(context)
+                patiently(context, lambda: look_around(context))
                 time.sleep(IDLE_S)
     except KeyboardInterrupt:
         return done

@@ -1,17 +1,24 @@
 """The life of a Regression: opened over Changes for the worse, detected when the Series shows it, closed by a fix or as noise.
 
 Pure: what stands and what is known go in, actions come out. Every action carries its reason; the stage writes them as events.
+Changes of one subject in the same direction at the same Build, or at one so near that its place is uncertain, are one Regression.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import TypeAlias
 
 from perfd.domain.verdict import ChangeKind, ChangeStatus, RegressionState
 
 OPENING = frozenset({ChangeKind.STEP, ChangeKind.DRIFT})
 """Kinds that someone must answer. A mode is the machine's, a transient is over, a variance change is told on its Series."""
+NEAR = 2
+"""Builds by which the place of one Change may be off: Changes so near belong together, but never two of one Series."""
+TWICE = 2
+"""Nights that must count the same before a counted Metric is confirmed."""
+HELD = frozenset({RegressionState.CONFIRMED, RegressionState.OWNED})
+"""A re-measurement, or a person, has spoken."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +43,22 @@ class Standing:
     after: float
     relevant: float
     """The smallest effect of its Metric that matters."""
+    rank: int = 0
+    """Its Build's place among all Builds of the subject that were measured."""
+    noise: float | None = None
+    """Night-to-night relative standard deviation of the Series."""
+    nights: int = 1
+    """Points from the Change on."""
+    counted: bool = False
+    """Whether a compiler counted it: then it has no noise, and counting again confirms it."""
+    cause: str = ""
+    """What changed beside the commit: driver, libraries, dependencies."""
     regression: int | None = None
+
+    @property
+    def strength(self) -> float:
+        """The effect over the noise; a counted Change is stronger than any measured one."""
+        return math.inf if self.counted or not self.noise else abs(self.effect) / self.noise
 
 
 @dataclass(frozen=True)
@@ -49,6 +71,8 @@ class Known:
     build: str
     changes: tuple[int, ...]
     """Ids of all its members, also of those that no longer stand."""
+    rank: int = 0
+    """Its Build's place among all Builds of the subject that were measured."""
 
 
 @dataclass(frozen=True)
@@ -89,17 +113,44 @@ def act(standing: Sequence[Standing], known: Sequence[Known]) -> tuple[Action, .
 
 def _opened(standing: Sequence[Standing], known: Sequence[Known]) -> Iterator[Action]:
     new = [one for one in standing if one.worse and one.kind in OPENING and one.regression is None]
-    at_build = {(one.subject, one.build): one.regression for one in known}
-    for key, group in groupby(sorted(new, key=_build), key=_build):
-        members = sorted(group, key=lambda one: -abs(one.effect))
-        if key in at_build:
-            yield Join(at_build[key], tuple(one.change for one in members))
-        else:
-            yield _open(members)
+    homes = {one.change: _home(one, standing, known) for one in new}
+    for regression in dict.fromkeys(home for home in homes.values() if home is not None):
+        yield Join(regression, tuple(one.change for one in new if homes[one.change] == regression))
+    homeless = [one for one in new if homes[one.change] is None]
+    yield from (_open(members) for members in grouped(homeless))
 
 
-def _build(one: Standing) -> tuple[str, str]:
-    return one.subject, one.build
+def grouped(changes: Sequence[Standing]) -> Iterator[list[Standing]]:
+    """Changes that belong together, the strongest group first and the strongest member first in each."""
+    left = sorted(changes, key=_loudest)
+    while left:
+        first = left[0]
+        near = sorted((one for one in left if _near(one, first)), key=lambda one: abs(one.rank - first.rank))
+        members = list({one.series: one for one in reversed(near)}.values())  # of one Series, the nearest
+        yield sorted(members, key=_loudest)
+        taken = {one.change for one in members}
+        left = [one for one in left if one.change not in taken]
+
+
+def _loudest(one: Standing) -> tuple[float, float]:
+    return -one.strength, -abs(one.effect)
+
+
+def _near(one: Standing, other: Standing) -> bool:
+    return one.subject == other.subject and one.worse == other.worse and abs(one.rank - other.rank) <= NEAR
+
+
+def _home(one: Standing, standing: Sequence[Standing], known: Sequence[Known]) -> int | None:
+    """The open Regression that the Change belongs to: the nearest, but none in which its own Series already stands."""
+    fitting = [
+        home
+        for home in known
+        if home.subject == one.subject
+        and (home.build == one.build or abs(home.rank - one.rank) <= NEAR)
+        and not any(other.series == one.series and other.change in home.changes for other in standing)
+    ]
+    nearest = min(fitting, key=lambda home: (home.build != one.build, abs(home.rank - one.rank)), default=None)
+    return None if nearest is None else nearest.regression
 
 
 def _open(members: Sequence[Standing]) -> Open:
@@ -110,26 +161,39 @@ def _open(members: Sequence[Standing]) -> Open:
     title = f"{worst.subject}: {worst.label} {worst.effect:+.1%}{more} since {since}"
     state = RegressionState.DETECTED if detected else RegressionState.SUSPECT
     reason = "the Series shows a lasting change" if detected else "seen for the first time; it may be a spike"
+    if worst.cause:
+        reason += f". Suspects are the commit {worst.revision[:12]} and {worst.cause}"
     return Open(tuple(one.change for one in members), title, state, reason)
 
 
 def _moved(known: Known, standing: Sequence[Standing]) -> Move | None:
-    members = [one for one in standing if one.change in known.changes]
+    every = [one for one in standing if one.change in known.changes or _is_end_of(known, one)]
+    members = [one for one in every if one.kind in OPENING]
     if not members:
-        return _vanished(known)
+        return _vanished(known, every)
     repaired = [_repair(one, standing) for one in members]
     if known.state is not RegressionState.SUSPECT and all(repaired):
         fix = next(one for one in repaired if one is not None)
         back = f"back at the level from before since {fix.revision[:12]} {fix.title}".strip()
         return Move(known.regression, known.state, RegressionState.FIXED, back)
+    if known.state not in HELD and any(one.counted and one.nights >= TWICE for one in members):
+        return Move(known.regression, known.state, RegressionState.CONFIRMED, "counted again, with the same result")
     if known.state is RegressionState.SUSPECT and any(one.status is ChangeStatus.DETECTED for one in members):
         return Move(known.regression, known.state, RegressionState.DETECTED, "the Series shows a lasting change")
     return None
 
 
-def _vanished(known: Known) -> Move | None:
-    if known.state not in {RegressionState.SUSPECT, RegressionState.DETECTED}:
-        return None  # a person or a re-measurement has spoken; only they take it back
+def _is_end_of(known: Known, one: Standing) -> bool:
+    """Whether the nights at the new level are over and were so few that the judge takes them for a spike at that Build."""
+    return one.kind is ChangeKind.TRANSIENT and one.worse and (one.subject, one.build) == (known.subject, known.build)
+
+
+def _vanished(known: Known, left: Sequence[Standing]) -> Move | None:
+    """Nothing is left that someone must answer."""
+    if known.state in HELD:  # only what was real and is over can be taken back without a person
+        over = bool(left) and all(one.kind is ChangeKind.TRANSIENT for one in left)
+        back = "back at the level from before after a few nights"
+        return Move(known.regression, known.state, RegressionState.FIXED, back) if over else None
     return Move(known.regression, known.state, RegressionState.NOISE, "the nights since do not show it")
 
 
@@ -143,4 +207,3 @@ def _undoes(fix: Standing, member: Standing) -> bool:
     """Whether at least half of the damage is gone, or what is left does not matter."""
     left = abs(fix.after - member.before)
     return left <= max(abs(member.after - member.before) / 2, member.relevant * abs(member.before))
-

@@ -2,8 +2,10 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
+
+from perfd.store.trouble import DATABASE_GONE
 
 LEASE = timedelta(seconds=90)
 """A claim whose heartbeat has been quiet so long is somebody else's to take."""
@@ -17,7 +19,8 @@ def beating(beat: Callable[[], object], every_s: float = EVERY_S) -> Iterator[No
 
     def keep_beating() -> None:
         while not over.wait(every_s):
-            beat()
+            with suppress(*DATABASE_GONE):  # the next beat may be heard; a thread that ended would never beat again
+                beat()
 
     thread = threading.Thread(target=keep_beating, name="heartbeat", daemon=True)
     thread.start()

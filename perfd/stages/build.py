@@ -1,5 +1,6 @@
 """build: one queued Build is made, or found where it was made before; a failure is a result with the tail of its log."""
 
+from contextlib import suppress
 from pathlib import Path
 
 from perfd import builders
@@ -7,8 +8,10 @@ from perfd.domain.build import BuildOutcome, BuildSpec
 from perfd.errors import PerfdError
 from perfd.stages.beat import LEASE, beating
 from perfd.stages.context import Context
+from perfd.stages.patience import patiently
 from perfd.stages.subjects import by_name
 from perfd.store.records import ClaimedBuild
+from perfd.store.trouble import DATABASE_GONE
 
 
 def build(context: Context) -> bool:
@@ -16,9 +19,14 @@ def build(context: Context) -> bool:
     claimed = context.store.builds.claim(context.worker, context.now(), LEASE)
     if claimed is None:
         return False
-    with beating(lambda: context.store.builds.heartbeat(claimed, context.now() + LEASE)):
-        outcome = _make(context, claimed)
-    context.store.builds.finish(claimed, outcome, context.now())
+    try:
+        with beating(lambda: context.store.builds.heartbeat(claimed, context.now() + LEASE)):
+            outcome = _make(context, claimed)
+    except KeyboardInterrupt:
+        with suppress(*DATABASE_GONE):  # whoever looks around next sees that this worker is dead
+            context.store.builds.give_back(claimed)
+        raise
+    patiently(context, lambda: context.store.builds.finish(claimed, outcome, context.now()))
     context.tell.say("build", _sentence(outcome))
     return True
 

@@ -5,14 +5,16 @@ there and either plans more blocks or ends it, so that it survives any crash and
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import TypeAlias
 
 from perfd import builders
-from perfd.domain.metric import METRICS, Metric, MetricKind
+from perfd.domain.build import BuildSpec
+from perfd.domain.metric import METRICS, Metric
 from perfd.domain.model import Model
 from perfd.domain.occasion import Occasion, OccasionState
-from perfd.domain.plan import Plan, PlannedRun
+from perfd.domain.plan import Plan, PlannedBuild, PlannedRun
 from perfd.domain.run import Arm, OccasionKind, RunState
 from perfd.domain.subject import Revision
 from perfd.domain.suite import Workload
@@ -22,11 +24,14 @@ from perfd.rules.compare import DETECTOR, ComparePolicy, PairDecision, abba_orde
 from perfd.rules.judge import reduce_samples
 from perfd.rules.plan import Candidate
 from perfd.stages.context import Context
+from perfd.stages.members import is_waited_for, remeasured
 from perfd.stages.plan import candidate
 from perfd.stages.subjects import Chosen
 from perfd.store.records import ArmSamples
 
 PLACES_A_BLOCK = 4
+Asked: TypeAlias = frozenset[tuple[str, str, str]]
+"""(Workload, Model, Metric) by name."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +57,19 @@ class Comparison:
     owed: tuple[PlannedRun, ...]
     """More blocks, for the Workloads that are not decided."""
     failures: tuple[str, ...]
+    asked: Asked | None = None
+    """Present where only these were to be answered: a Regression's members."""
+
+    @property
+    def answers(self) -> tuple[Line, ...]:
+        """The rows that the comparison was made for."""
+        return tuple(line for line in self.lines if is_asked(line, self.asked))
 
     @property
     def verdict(self) -> Verdict:
         """Speed and quality together."""
-        told = [(line.metric, line.decision.verdict) for line in self.lines]
-        return combine([(metric, v) for metric, v in told if _waited_for(metric) or v.outcome is not Outcome.UNSURE])
+        told = self.answers if self.asked else [line for line in self.lines if is_told(line.metric, line.decision.verdict)]
+        return combine([(line.metric, line.decision.verdict) for line in told])
 
 
 def open_comparison(
@@ -72,15 +84,14 @@ def open_comparison(
     runs = [run for workload, device_class in chosen for run in _block(arms, workload, device_class, 0)]
     now = context.now()
     occasion = Occasion(OccasionKind.COMPARE, now.replace(microsecond=0), f"{subject.name}@{base.name[:12]}..{head.name[:12]}")
-    context.store.occasions.open(occasion, now, OccasionState.WATCHED)
-    context.store.plans.write(occasion, Plan(tuple(arm.build for arm in arms.values()), tuple(runs)), _gone(context, arms), now)
+    planned = tuple(arm.build for arm in arms.values())
+    context.store.plans.open(occasion, Plan(planned, tuple(runs)), gone(context, planned), now)
     return occasion
 
 
-def _gone(context: Context, arms: Mapping[Arm, Candidate]) -> frozenset[str]:
-    """Builds of the arms whose artifact is not (or no longer) on this disk."""
-    specs = [arm.build.spec for arm in arms.values()]
-    return frozenset(spec.digest for spec in specs if not builders.is_whole(spec, context.config.state))
+def gone(context: Context, builds: Iterable[PlannedBuild]) -> frozenset[str]:
+    """Those of the Builds whose artifact is not (or no longer) on this disk."""
+    return frozenset(one.spec.digest for one in builds if not builders.is_whole(one.spec, context.config.state))
 
 
 def _chosen(one: Candidate, only: frozenset[str]) -> list[tuple[Workload, str]]:
@@ -92,19 +103,24 @@ def _chosen(one: Candidate, only: frozenset[str]) -> list[tuple[Workload, str]]:
 
 
 def _block(arms: Mapping[Arm, Candidate], workload: Workload, device_class: str, block: int) -> Iterator[PlannedRun]:
-    """Four Runs in a row, so that a drift of the machine falls on both arms alike."""
-    first = block * PLACES_A_BLOCK
-    order = abba_order(block + 1)[first:]
+    """Four Runs in a row for each Model, so that a drift of the machine falls on both arms alike."""
+    specs = {arm: one.build.spec for arm, one in arms.items()}
     models: Iterable[Model | None] = arms[Arm.BASE].models or (None,)
     for model in models:
-        for place, arm in enumerate(order, first):
-            yield PlannedRun(arms[arm].build.spec, workload, device_class, model, arm, place)
+        yield from block_of(specs, PlannedRun(specs[Arm.BASE], workload, device_class, model, block=block * PLACES_A_BLOCK))
+
+
+def block_of(specs: Mapping[Arm, BuildSpec], like: PlannedRun, places: int = PLACES_A_BLOCK) -> Iterator[PlannedRun]:
+    """The Runs of the block that begins at the place of `like`, each arm with its own Build."""
+    order = abba_order(like.block // PLACES_A_BLOCK + 1)[like.block : like.block + places]
+    for place, arm in enumerate(order, like.block):
+        yield replace(like, build=specs[arm], arm=arm, block=place)
 
 
 def judge_comparison(context: Context, occasion: Occasion) -> bool:
     """The comparison has more blocks to measure, or is judged."""
     found = look(context, occasion)
-    if found.owed:
+    if found.owed and not _out_of_time(context, occasion):
         context.store.plans.add(occasion, Plan((), found.owed), frozenset(), context.now())
         context.tell.say("judge", f"{_undecided(found)} undecided: {len(found.owed)} more runs")
         return True
@@ -115,34 +131,69 @@ def _undecided(found: Comparison) -> str:
     return ", ".join(f"{line.workload} {line.metric.name}" for line in found.lines if line.decision.more)[:120]
 
 
+def _out_of_time(context: Context, occasion: Occasion) -> bool:
+    """Whether the comparison re-measures a suspect, and its night has no device minutes left for that."""
+    budget_s = context.config.schedule.confirm_minutes * 60.0
+    return context.store.confirmations.of(occasion) is not None and context.store.confirmations.spent_s(occasion) >= budget_s
+
+
+def _asked(context: Context, occasion: Occasion) -> Asked | None:
+    """What the comparison is to answer, where it re-measures a Regression: its members."""
+    confirmation = context.store.confirmations.of(occasion)
+    row = None if confirmation is None else context.store.regressions.read(confirmation.regression)
+    if row is None:
+        return None
+    return frozenset((info.workload_name, info.key.model, info.key.metric) for info, _ in remeasured(row))
+
+
+def is_asked(line: Line, asked: Asked | None) -> bool:
+    """Whether the comparison goes on for this row."""
+    if asked is None:
+        return is_waited_for(line.metric)
+    return (line.workload, line.model, line.metric.name) in asked
+
+
 def look(context: Context, occasion: Occasion) -> Comparison:
     """What the comparison's blocks say now: a pure reading, so that judging and reporting see the same."""
+    asked = _asked(context, occasion)
     blocks = context.store.pages.blocks(occasion)
     lines: list[Line] = []
     owed: list[PlannedRun] = []
     for _, group in groupby(blocks, key=lambda one: (one.run.workload, one.run.model)):
         runs = tuple(group)
-        found = _lines(runs)
+        found = _lines(runs, asked)
         lines.extend(found)
-        owed.extend(_owed(context, runs, found))
+        owed.extend(_owed(context, runs, [line.decision for line in found if is_asked(line, asked)]))
     failed = [one.run for one in blocks if one.run.state in {RunState.FAILED, RunState.VOID}]
     told = tuple(f"{run.workload} {run.arm} block {run.block}: {run.failure}, {run.reason}" for run in failed)
-    return Comparison(tuple(lines), tuple(owed), told)
+    made = Comparison(tuple(lines), tuple(owed), told, asked)
+    known = asked is not None and any(line.decision.verdict.outcome is Outcome.WORSE for line in made.answers)
+    return replace(made, owed=()) if known else made  # one member that is worse again is what was asked
 
 
-def _lines(runs: Sequence[ArmSamples]) -> tuple[Line, ...]:
-    measured = {name: METRICS[name] for one in runs for name in _values(one) if name in METRICS}
-    policy = ComparePolicy().shared(sum(map(_waited_for, measured.values())))
-    return tuple(_line(runs, metric, policy) for metric in measured.values())
+def _lines(runs: Sequence[ArmSamples], asked: Asked | None) -> tuple[Line, ...]:
+    measured = measured_in(runs)
+    policy = ComparePolicy().shared(len(asked) if asked else sum(map(is_waited_for, measured)))
+    return tuple(_line(runs, metric, policy) for metric in measured)
+
+
+def measured_in(runs: Sequence[ArmSamples]) -> tuple[Metric, ...]:
+    """The Metrics of the catalogue that some Run has a value of."""
+    return tuple({name: METRICS[name] for one in runs for name in _values(one)}.values())
 
 
 def _line(runs: Sequence[ArmSamples], metric: Metric, policy: ComparePolicy) -> Line:
-    found = list(_pairs(runs, metric.name))
+    found = list(pairs_of(runs, metric.name))
     pairs, signs = tuple(pair for pair, _ in found), [sign for _, sign in found]
     decision = decide(pairs, metric, policy, signs)
     if len({one.hardware_hash for one in runs if one.hardware_hash is not None}) > 1:
         why = "the blocks ran on different hardware or clock policies"
         decision = PairDecision(Verdict(Outcome.NOT_COMPARABLE, why, DETECTOR, len(pairs)), more=False)
+    return line_of(runs, metric, pairs, decision)
+
+
+def line_of(runs: Sequence[ArmSamples], metric: Metric, pairs: tuple[tuple[float, float], ...], decision: PairDecision) -> Line:
+    """The row of one Metric of these Runs."""
     first = runs[0].run
     base, head = (_middle([pair[side] for pair in pairs]) for side in (0, 1))
     return Line(first.workload, first.workload_class, first.model, metric, base, head, pairs, decision)
@@ -153,7 +204,7 @@ def _middle(values: Sequence[float]) -> float | None:
     return (ordered[len(ordered) // 2] + ordered[(len(ordered) - 1) // 2]) / 2 if ordered else None
 
 
-def _pairs(runs: Sequence[ArmSamples], metric: str) -> Iterator[tuple[tuple[float, float], int]]:
+def pairs_of(runs: Sequence[ArmSamples], metric: str) -> Iterator[tuple[tuple[float, float], int]]:
     """(base, head) of every pair of neighbours that were both measured, and which of them came first."""
     at = {one.run.block: one for one in runs}
     for first, second in ((at.get(place), at.get(place + 1)) for place in range(0, max(at, default=-1) + 1, 2)):
@@ -174,18 +225,17 @@ def _values(one: ArmSamples) -> dict[str, float]:
     }
 
 
-def _waited_for(metric: Metric) -> bool:
-    """Whether a comparison goes on for it: one start of an engine a Run says little, and is shown as what it is."""
-    return metric.kind in {MetricKind.SPEED, MetricKind.QUALITY, MetricKind.STATIC} and metric.name != "ready_s"
+def is_told(metric: Metric, verdict: Verdict) -> bool:
+    """Whether the answer counts in the whole: one that is not waited for does so only where it is no shrug."""
+    return is_waited_for(metric) or verdict.outcome is not Outcome.UNSURE
 
 
-def _owed(context: Context, runs: Sequence[ArmSamples], lines: Sequence[Line]) -> Iterator[PlannedRun]:
+def _owed(context: Context, runs: Sequence[ArmSamples], decisions: Sequence[PairDecision]) -> Iterator[PlannedRun]:
     """The next blocks of one Workload; none when it is decided, at its cap, or when its last block gave no pair at all."""
     planned = max(one.run.block for one in runs) + 1
     last = [one for one in runs if one.run.block >= planned - PLACES_A_BLOCK]
-    if not any(one.run.state is RunState.DONE for one in last):
+    if not decisions or not any(one.run.state is RunState.DONE for one in last):
         return
-    decisions = [line.decision for line in lines if _waited_for(line.metric)]
     more = next_blocks(planned // 2, decisions)
     specs = {one.run.arm: context.store.pages.run_page(one.run.key) for one in runs[:PLACES_A_BLOCK]}
     model = context.config.model(runs[0].run.model)

@@ -2,8 +2,9 @@
 
 import os
 import socket
+import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
@@ -44,6 +45,8 @@ class Context:
     now: Callable[[], datetime] = utc_now
     engines: frozenset[str] = frozenset()
     """Names of the engines to look at; empty means those that the configuration measures nightly."""
+    over: threading.Event = field(default_factory=threading.Event)
+    """Set when this worker is to end: no further unit of work is begun, and the Run under way is given back."""
 
 
 def is_dead(worker: str) -> bool:

@@ -1,68 +1,104 @@
 """judge: the Series that an occasion touched are judged, and Regressions opened, moved and closed."""
 
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
+from perfd.domain.metric import MetricKind
 from perfd.domain.occasion import Occasion, OccasionState
-from perfd.domain.run import OccasionKind
+from perfd.domain.run import OccasionKind, Point
 from perfd.domain.verdict import OPEN_STATES, RegressionState
-from perfd.rules.judge import judge_series
-from perfd.rules.regressions import Action, Join, Known, Move, Open, Standing, act
+from perfd.rules.judge import Policy, judge_series
+from perfd.rules.regressions import OPENING, Action, Join, Known, Move, Open, Standing, act
+from perfd.stages.budgets import judge_budgets
 from perfd.stages.comparison import judge_comparison
 from perfd.stages.context import Context
+from perfd.stages.labels import label
+from perfd.stages.suspects import what_changed
+from perfd.stages.telling import tell_due, tell_fixed
 from perfd.store.records import ChangeRow, RegressionRow, SeriesInfo
 
 ACTOR = "judge"
 PATIENCE = timedelta(hours=12)
-"""A night that has waited so long for a worker is judged without the Runs that nobody took: they are missing, and told."""
+"""A Run that has waited so long for a worker is missing, and told; its occasion is judged without it."""
 TOO_LATE = "nobody measured it within twelve hours; start `perfd work` on a machine of its device class"
+
+
+@dataclass
+class _Tonight:
+    """What judging the Series of a night has shown."""
+
+    series: set[int] = field(default_factory=set)
+    standing: list[tuple[Standing, int]] = field(default_factory=list)
+    """Every Change, with the ordinal of its Build."""
+    ordinals: dict[str, set[int]] = field(default_factory=dict)
+    """By subject, where the Builds that were measured stand on their branch."""
+
+    def rank(self, subject: str, ordinal: int) -> int:
+        """A Build's place among those of its subject that were measured."""
+        return bisect_left(sorted(self.ordinals.get(subject, ())), ordinal)
+
+    def ranked(self) -> list[Standing]:
+        """The Changes, each with the place of its Build."""
+        orders = {subject: sorted(ordinals) for subject, ordinals in self.ordinals.items()}
+        return [replace(one, rank=bisect_left(orders[one.subject], ordinal)) for one, ordinal in self.standing]
 
 
 def judge(context: Context) -> bool:
     """One measured occasion is judged; False when all that are planned still wait for Runs."""
     for occasion in context.store.occasions.every_in_state(OccasionState.PLANNED):
-        if context.now() - occasion.nominal_at > PATIENCE:
-            context.store.runs.close_missing(occasion, TOO_LATE, context.now())
+        context.store.runs.close_missing(occasion, TOO_LATE, context.now(), PATIENCE)
         if context.store.runs.unfinished(occasion) == 0:
             return _judge(context, occasion)
     return False
 
 
 def _judge(context: Context, occasion: Occasion) -> bool:
-    if not occasion.kind.enters_series:
+    if occasion.kind is OccasionKind.COMPARE:
         return judge_comparison(context, occasion)
+    if occasion.kind.enters_series:
+        tonight = _judge_series(context, occasion)
+        if occasion.kind is OccasionKind.NIGHT:
+            _answer(context, occasion, tonight)
+            tell_due(context)
+    return context.store.occasions.move(occasion, OccasionState.PLANNED, OccasionState.JUDGED, context.now())
+
+
+def _judge_series(context: Context, occasion: Occasion) -> _Tonight:
+    """Every Series that the occasion touched has its Verdict and its Changes."""
+    tonight, dismissed = _Tonight(), _dismissed(context)
     touched = context.store.judgements.touched(occasion)
     for done, series in enumerate(touched):
         context.tell.steps("judge", done + 1, len(touched), label(series))
         points = context.store.judgements.history(series.id)
-        judgement = judge_series(points, series.metric)
+        judgement = judge_series(points, series.metric, Policy(dismissed=dismissed.get(series.id, frozenset())))
         context.store.judgements.write(series.id, occasion, points, judgement, context.now())
-    if occasion.kind is OccasionKind.NIGHT:
-        _answer(context, occasion)
-    return context.store.occasions.move(occasion, OccasionState.PLANNED, OccasionState.JUDGED, context.now())
+        judge_budgets(context, occasion, series, points)
+        _remember(context, tonight, series, points, judgement.verdict.noise)
+    return tonight
 
 
-def label(series: SeriesInfo) -> str:
-    """A Series as people say it, its class first."""
-    return f"{series.workload_class} {series.workload_name} {series.key.metric}"
+def _dismissed(context: Context) -> Mapping[int, frozenset[str]]:
+    """By Series, the Builds whose Change a person or a re-measurement has called noise."""
+    found: dict[int, frozenset[str]] = {}
+    for row in context.store.regressions.every({RegressionState.NOISE}):
+        if next(event.actor for event in row.events if event.to_state is RegressionState.NOISE) == ACTOR:
+            continue  # it went away by itself, and may come again
+        for info, change in row.members:
+            found[info.id] = found.get(info.id, frozenset()) | {change.build}
+    return found
 
 
-def _answer(context: Context, occasion: Occasion) -> None:
-    """Regressions follow tonight's Changes."""
-    standing = [one for series in context.store.judgements.touched(occasion) for one in _standing(context, series)]
-    touched = {one.series for one in standing} | {series.id for series in context.store.judgements.touched(occasion)}
-    known = [_known(row) for row in context.store.regressions.unanswered() if _was_judged(row, touched)]
-    for action in act(standing, known):
-        _do(context, occasion, action)
-
-
-def _was_judged(row: RegressionRow, touched: set[int]) -> bool:
-    """A Regression is only moved by a night that measured its Series."""
-    return row.state in OPEN_STATES and any(series.id in touched for series, _ in row.members)
-
-
-def _standing(context: Context, series: SeriesInfo) -> list[Standing]:
-    changes = context.store.judgements.changes(series.id)
-    return [_stands(series, place, change) for place, change in enumerate(changes)]
+def _remember(context: Context, tonight: _Tonight, series: SeriesInfo, points: Sequence[Point], noise: float | None) -> None:
+    tonight.series.add(series.id)
+    tonight.ordinals.setdefault(series.key.subject, set()).update(point.ordinal for point in points)
+    for place, change in enumerate(context.store.judgements.changes(series.id)):
+        at = next((index for index, point in enumerate(points) if point.run == change.run), 0)
+        new = change.worse and change.regression_id is None and change.kind in OPENING
+        cause = what_changed(context, points, at) if new else ""
+        told = replace(_stands(series, place, change), noise=noise, nights=len(points) - at, cause=cause)
+        tonight.standing.append((told, change.ordinal))
 
 
 def _stands(series: SeriesInfo, place: int, change: ChangeRow) -> Standing:
@@ -82,41 +118,38 @@ def _stands(series: SeriesInfo, place: int, change: ChangeRow) -> Standing:
         before=change.before,
         after=change.after,
         relevant=series.metric.relevant,
+        counted=series.metric.kind is MetricKind.STATIC,
         regression=change.regression_id,
     )
 
 
-def _known(row: RegressionRow) -> Known:
-    return Known(row.id, row.state, row.subject, row.build, tuple(change.id for _, change in row.members))
+def _answer(context: Context, occasion: Occasion, tonight: _Tonight) -> None:
+    """Regressions follow tonight's Changes; one is only moved by a night that measured its Series."""
+    rows = [row for row in context.store.regressions.unanswered() if any(info.id in tonight.series for info, _ in row.members)]
+    known = [_known(row, tonight) for row in rows if row.state in OPEN_STATES]
+    for action in act(tonight.ranked(), known):
+        _do(context, occasion, action)
+
+
+def _known(row: RegressionRow, tonight: _Tonight) -> Known:
+    ordinals = [change.ordinal for _, change in row.members if change.build == row.build]
+    rank = tonight.rank(row.subject, min(ordinals or [change.ordinal for _, change in row.members]))
+    return Known(row.id, row.state, row.subject, row.build, tuple(change.id for _, change in row.members), rank)
 
 
 def _do(context: Context, occasion: Occasion, action: Action) -> None:
     now, regressions = context.now(), context.store.regressions
     if isinstance(action, Open):
-        made = regressions.open(
-            occasion, action.changes, action.title, state=action.state, actor=ACTOR, reason=action.reason, now=now
-        )
-        if made is not None and action.state is RegressionState.DETECTED:
-            _announce(context, made, action.title)
+        regressions.open(occasion, action.changes, action.title, state=action.state, actor=ACTOR, reason=action.reason, now=now)
     elif isinstance(action, Join):
         regressions.add(action.regression, action.changes)
-    elif regressions.move(action.regression, action.old, action.new, actor=ACTOR, reason=action.reason, now=now):
-        _tell_move(context, action)
+    else:
+        _move(context, action)
 
 
-def _tell_move(context: Context, move: Move) -> None:
+def _move(context: Context, move: Move) -> None:
+    """A fix is put in the outbox before it stands: a crash in between repeats it, and never loses it."""
     row = context.store.regressions.read(move.regression)
-    if row is None:
-        return
-    if move.new is RegressionState.DETECTED:
-        _announce(context, row.id, row.title)
-    elif move.new is RegressionState.FIXED:
-        context.store.outbox.put(f"regression:{row.id}:fixed", "fixed", {"regression": row.id, "title": row.title}, context.now())
-        context.tell.say("judge", f"fixed: {row.title} ({move.reason})")
-
-
-def _announce(context: Context, regression: int, title: str) -> None:
-    """A Regression is told once, whatever happens between here and the telling."""
-    payload = {"regression": regression, "title": title}
-    context.store.outbox.put(f"regression:{regression}:detected", "regression", payload, context.now())
-    context.tell.say("judge", f"REGRESSION {regression}: {title}")
+    if row is not None and move.new is RegressionState.FIXED:
+        tell_fixed(context, row, move.reason)
+    context.store.regressions.move(move.regression, move.old, move.new, actor=ACTOR, reason=move.reason, now=context.now())

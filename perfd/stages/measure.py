@@ -1,13 +1,12 @@
 """measure: one queued Run is measured in a child process, and its results are stored."""
 
-import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
-from perfd import HARNESS_VERSION
+from perfd import HARNESS_VERSION, builders
 from perfd.bench.runner import run_child
-from perfd.builders import fetch_weights
 from perfd.domain.job import Job
 from perfd.domain.metric import METRICS, Metric, MetricKind
 from perfd.domain.results import MetricSamples, Results
@@ -17,12 +16,19 @@ from perfd.rules.judge import reduce_samples
 from perfd.stages.beat import LEASE
 from perfd.stages.context import Context
 from perfd.stages.device import Bench, benches
+from perfd.stages.patience import patiently
 from perfd.stages.subjects import by_name
+from perfd.stages.workplace import workplace
 from perfd.store.records import ClaimedRun, Reduced, Written
+from perfd.store.trouble import DATABASE_GONE
 
 
 class LostClaimError(PerfdError):
     """Somebody else has this Run now; what was measured here is thrown away."""
+
+
+class StoppedError(PerfdError):
+    """This process was told to end in the middle of a Run."""
 
 
 def measure(context: Context) -> bool:
@@ -39,26 +45,46 @@ def _measure_on(context: Context, bench: Bench) -> bool:
             return False
         _tell_progress(context, claimed)
         context.store.workers.seen(context.worker, context.now(), doing=claimed.workload.name, device_class=claimed.device_class)
-        results = _run(context, claimed, bench)
-    written = context.store.runs.finish(claimed, results, points(results), context.now())
-    _tell_outcome(context, claimed, results, written)
+        results = _run_or_give_back(context, claimed, bench)
+    if results is not None:
+        found = results
+        reduced = points(found)
+        written = patiently(context, lambda: context.store.runs.finish(claimed, found, reduced, context.now()))
+        _tell_outcome(context, claimed, found, written)
     return True
+
+
+def _run_or_give_back(context: Context, claimed: ClaimedRun, bench: Bench) -> Results | None:
+    """The Run's outcome; absent when it is another worker's now. Whoever stops us finds the Run queued again, and not counted."""
+    try:
+        return _run(context, claimed, bench)
+    except LostClaimError as lost:
+        context.tell.say("measure", lost.message)
+    except StoppedError:
+        _give_back(context, claimed)
+    except KeyboardInterrupt:
+        _give_back(context, claimed)
+        raise
+    return None
+
+
+def _give_back(context: Context, claimed: ClaimedRun) -> None:
+    with suppress(*DATABASE_GONE):  # whoever looks around next sees that this worker is dead, and queues the Run again
+        context.store.runs.give_back(claimed)
 
 
 def _run(context: Context, claimed: ClaimedRun, bench: Bench) -> Results:
     """The Run's outcome; whatever could be wrong with it is a result, and the loop goes on."""
-    work = context.config.state.absolute() / "runs" / f"{claimed.key[:16]}-{claimed.attempts}"
-    shutil.rmtree(work, ignore_errors=True)
-    work.mkdir(parents=True)
     try:
-        job = _job(context, claimed, bench, work)
-        return run_child(job, work / "results.json", claimed.workload.time_limit_s, lambda: _beat(context, claimed))
-    except LostClaimError:
+        with workplace(context, claimed) as work:
+            job = _job(context, claimed, bench, work)
+            return run_child(job, work / "results.json", claimed.workload.time_limit_s, lambda: _beat(context, claimed))
+    except (LostClaimError, StoppedError):
         raise
+    except OSError as error:
+        return _failed(builders.os_sentence(error), context.now())
     except PerfdError as error:
         return _failed(error.message, context.now())
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
 
 
 def _failed(sentence: str, now: datetime) -> Results:
@@ -75,7 +101,13 @@ def _failed(sentence: str, now: datetime) -> Results:
 
 
 def _beat(context: Context, claimed: ClaimedRun) -> None:
-    if not context.store.runs.heartbeat(claimed, context.now() + LEASE):
+    if context.over.is_set():
+        raise StoppedError("told to end", permanent=False)
+    try:
+        ours = context.store.runs.heartbeat(claimed, context.now() + LEASE)
+    except DATABASE_GONE:
+        return  # nobody can take the Run from us meanwhile, and whose it is shows when its results are stored
+    if not ours:
         raise LostClaimError(f"the Run {claimed.key[:12]} was taken over by another worker", permanent=False)
 
 
@@ -83,7 +115,7 @@ def _job(context: Context, claimed: ClaimedRun, bench: Bench, work: Path) -> Job
     engine = by_name(context.config, claimed.spec.subject).engine
     weights = None
     if claimed.model is not None:
-        weights = fetch_weights(claimed.model, context.config.state, lambda line: context.tell.say("measure", line))
+        weights = builders.fetch_weights(claimed.model, context.config.state, lambda line: context.tell.say("measure", line))
     return Job(
         subject=claimed.spec.subject,
         revision=claimed.spec.revision,
@@ -127,5 +159,7 @@ def _tell_outcome(context: Context, claimed: ClaimedRun, results: Results, writt
     what = f"{claimed.workload.name} on {claimed.spec.subject} {claimed.spec.revision[:12]}"
     if written is Written.STALE:
         context.tell.say("measure", f"{what}: another worker has it, so these results were not stored")
+    elif written is Written.REFUSED:
+        context.tell.say("measure", f"{what}: failed, since its results cannot be stored; its page says why")
     elif results.state is not RunState.DONE:
         context.tell.say("measure", f"{what}: {results.state}, {results.reason}")

@@ -11,17 +11,28 @@ from perfd.domain.occasion import Occasion, OccasionState
 from perfd.domain.run import OccasionKind, RunState
 from perfd.rules.calendar import last_due, next_due
 from perfd.stages.build import build
+from perfd.stages.confirm import confirm
 from perfd.stages.context import Context, is_dead
 from perfd.stages.judge import judge
 from perfd.stages.measure import measure
+from perfd.stages.patience import patiently
 from perfd.stages.plan import plan
 from perfd.stages.report import report
 from perfd.stages.watch import watch
+from perfd.stages.workplace import sweep
 from perfd.store import Store
 
 Stage: TypeAlias = Callable[[Context], bool]
 
-STAGES: dict[str, Stage] = {"watch": watch, "plan": plan, "build": build, "measure": measure, "judge": judge, "report": report}
+STAGES: dict[str, Stage] = {
+    "watch": watch,
+    "plan": plan,
+    "build": build,
+    "measure": measure,
+    "judge": judge,
+    "confirm": confirm,
+    "report": report,
+}
 WAIT_S = 1.0
 NOBODY_CAME = "no worker with its device class took it while its night ran; start `perfd work` on such a machine"
 
@@ -53,7 +64,7 @@ def next_night(schedule: Schedule, now: datetime) -> datetime:
 
 def work_off(context: Context) -> bool:
     """Everything that can be done now is done, stage after stage; returns whether there was anything."""
-    look_around(context)
+    patiently(context, lambda: look_around(context))
     worked = [_to_the_end(stage, context) for stage in STAGES.values()]
     return any(worked)
 
@@ -63,30 +74,36 @@ def look_around(context: Context) -> None:
     context.store.workers.seen(context.worker, context.now())
     context.store.runs.requeue_lapsed(context.now(), is_dead)
     context.store.builds.requeue_lapsed(context.now(), is_dead)
+    sweep(context)
 
 
 def _to_the_end(stage: Stage, context: Context) -> bool:
     worked = False
-    while stage(context):
+    while not context.over.is_set() and patiently(context, lambda: stage(context)):
         worked = True
     return worked
 
 
 def run_to_report(context: Context, occasion: Occasion) -> None:
     """The occasion is reported. What nobody here could measure is missing, and the report says so."""
-    while work_off(context) or _others_work(context, occasion):
+    while work_off(context) or patiently(context, lambda: _others_work(context, occasion) or _close_missing(context, occasion)):
         pass
-    if context.store.occasions.state(occasion) is OccasionState.PLANNED:
-        context.store.runs.close_missing(occasion, NOBODY_CAME, context.now())
-        work_off(context)
+
+
+def _open_for(context: Context, occasion: Occasion) -> list[Occasion]:
+    """The occasion, and what is measured again or against itself for it, where Runs of it may be waiting."""
+    beside = [occasion, *context.store.occasions.beside(occasion)]
+    return [one for one in beside if context.store.occasions.state(one) is OccasionState.PLANNED]
+
+
+def _close_missing(context: Context, occasion: Occasion) -> bool:
+    """What no worker has taken is missing; returns whether there was anything."""
+    return any(context.store.runs.close_missing(one, NOBODY_CAME, context.now()) for one in _open_for(context, occasion))
 
 
 def _others_work(context: Context, occasion: Occasion) -> bool:
     """Whether some other worker holds a Run of the occasion, or one waits for its next try; then a moment has passed."""
-    if context.store.occasions.state(occasion) is not OccasionState.PLANNED:
-        return False
-    counts = context.store.runs.counts(occasion)
-    waits = counts[RunState.CLAIMED] > 0
+    waits = any(context.store.runs.counts(one)[RunState.CLAIMED] > 0 for one in _open_for(context, occasion))
     if waits:
         time_module.sleep(WAIT_S)
     return waits

@@ -1,19 +1,26 @@
 """report: a judged occasion is closed with its report, and messages leave the outbox."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
 from perfd.domain.codec import to_json
+from perfd.domain.metric import MetricKind
 from perfd.domain.occasion import Occasion, OccasionState
 from perfd.domain.run import OccasionKind, RunState
-from perfd.domain.verdict import RegressionState
-from perfd.stages.comparison import Comparison, Line, look
+from perfd.rules.aa import alarm_rate
+from perfd.rules.compare import combine
+from perfd.rules.confirm import OPEN
+from perfd.rules.regressions import OPENING
+from perfd.stages.aa import look_at_itself
+from perfd.stages.comparison import Comparison, Line, is_told, look
 from perfd.stages.context import Context
-from perfd.store.records import OccasionSummary, RegressionRow, RunRow
+from perfd.stages.labels import label
+from perfd.stages.telling import KIND, WINDOW, tell_due
+from perfd.store.records import ChangeRow, JudgedSeries, OccasionSummary, RegressionRow, RunRow, SeriesInfo
 
 AGAIN_AFTER = timedelta(minutes=5)
-ALARMING = frozenset({RegressionState.DETECTED, RegressionState.CONFIRMED})
+BOTH = (MetricKind.SPEED, MetricKind.QUALITY)
 
 
 def report(context: Context) -> bool:
@@ -30,33 +37,106 @@ def _deliver(context: Context) -> bool:
 
 
 def _close(context: Context) -> bool:
-    occasion = context.store.occasions.in_state(OccasionState.JUDGED)
-    if occasion is None:
+    occasion = next(
+        (one for one in context.store.occasions.every_in_state(OccasionState.JUDGED) if not _waits(context, one)), None
+    )
+    return occasion is not None and context.store.occasions.close(occasion, _told(context, occasion), context.now())
+
+
+def _waits(context: Context, occasion: Occasion) -> bool:
+    """Whether a night is still measured again, or against itself: its report tells what came of that."""
+    if occasion.kind is not OccasionKind.NIGHT:
         return False
-    compares = occasion.kind is OccasionKind.COMPARE
-    told = comparison_report(look(context, occasion)) if compares else night_report(context, occasion)
-    return context.store.occasions.close(occasion, told, context.now())
+    unsettled = {row.occasion for row in context.store.confirmations.unsettled()}
+    beside = context.store.occasions.beside(occasion)
+    return any(state is not OccasionState.REPORTED or one in unsettled for one, state in beside.items())
+
+
+def _told(context: Context, occasion: Occasion) -> dict[str, Any]:
+    if occasion.kind is OccasionKind.AA:
+        lines, verdict = look_at_itself(context, occasion)
+        return {"verdict": to_json(verdict), "rows": [_row(line) for line in lines], "failures": []}
+    if occasion.kind is OccasionKind.COMPARE:
+        return comparison_report(look(context, occasion))
+    tell_due(context)
+    return night_report(context, occasion)
 
 
 def night_report(context: Context, occasion: Occasion) -> dict[str, Any]:
-    """What the night built, measured and judged, what is missing, and which Regressions it raised."""
-    summary = context.store.pages.occasion_named(occasion.name)
-    if summary is None:
-        return {}
-    raised = [row for row in context.store.regressions.every() if _raised_since(row, summary)]
+    """What the night built, measured and judged, what is missing, which Regressions it raised, and how far to believe it."""
+    summary = context.store.pages.occasion(occasion)
+    states = {build.state for build in summary.builds}
+    told = context.store.outbox.since(KIND, summary.row.opened_at)
     return {
         "occasion": occasion.name,
         "runs": dict(summary.row.runs),
         "missing": [_missing(run) for run in summary.runs if run.state in {RunState.FAILED, RunState.VOID}],
-        "builds": {state: sum(build.state == state for build in summary.builds) for state in {b.state for b in summary.builds}},
+        "builds": {state: sum(build.state == state for build in summary.builds) for state in states},
+        "subjects": subject_verdicts(summary),
         "verdicts": {outcome.value: count for outcome, count in summary.verdict_counts.items()},
         "findings": to_json(summary.findings),
-        "regressions": [{"regression": row.id, "title": row.title, "state": row.state.value} for row in raised],
+        "regressions": [dict(message.payload) for message in told],
+        "suspects": [_suspect(row) for row in context.store.regressions.unanswered() if row.state in OPEN],
+        "improvements": improvements(context, summary),
+        "false_alarms": false_alarms(context),
     }
 
 
-def _raised_since(row: RegressionRow, summary: OccasionSummary) -> bool:
-    return any(event.to_state in ALARMING and event.at >= summary.row.opened_at for event in row.events)
+def _suspect(row: RegressionRow) -> dict[str, Any]:
+    return {"regression": row.id, "title": row.title, "state": row.state.value}
+
+
+def subject_verdicts(summary: OccasionSummary) -> list[dict[str, Any]]:
+    """For each Build that the night judged, speed and quality together: the answer, and the number that leads on either side."""
+    judged = [one for one in summary.verdicts if one.latest is not None and is_told(one.info.metric, one.verdict)]
+    by_build: dict[tuple[str, str, str], list[JudgedSeries]] = {}
+    for one in judged:
+        point = one.latest.point if one.latest else None
+        if point is not None:
+            by_build.setdefault((one.info.key.subject, point.revision, point.build), []).append(one)
+    return [_subject(*key, members) for key, members in sorted(by_build.items())]
+
+
+def _subject(subject: str, revision: str, build: str, members: Sequence[JudgedSeries]) -> dict[str, Any]:
+    verdict = combine([(one.info.metric, one.verdict) for one in members])
+    sides = {side.value: _leading([one for one in members if one.info.metric.kind is side]) for side in BOTH}
+    whole = {"outcome": verdict.outcome.value, "reason": verdict.reason[:500]}
+    return {"subject": subject, "revision": revision, "build": build, **whole, **sides}
+
+
+def _leading(members: Sequence[JudgedSeries]) -> dict[str, Any] | None:
+    """The Metric that speaks loudest on one side, by its effect over its bar; absent where none was measured."""
+    if not members:
+        return None
+    verdict = combine([(one.info.metric, one.verdict) for one in members])
+    loudest = max(members, key=lambda one: (one.verdict.outcome is verdict.outcome, abs(one.verdict.effect or 0.0)))
+    words = {"metric": loudest.info.key.metric, "workload": loudest.info.workload_name}
+    return {"outcome": verdict.outcome.value, **words, "effect": loudest.verdict.effect, "interval": loudest.verdict.interval}
+
+
+def improvements(context: Context, summary: OccasionSummary) -> list[dict[str, Any]]:
+    """What became better: Changes that this night was the first to call detected, many at one Build as one."""
+    occasion = summary.row.occasion
+    found = context.store.judgements.detected_since(occasion, summary.row.opened_at)
+    by_build: dict[tuple[str, str, str], list[tuple[SeriesInfo, ChangeRow]]] = {}
+    for info, change in found:
+        if not change.worse and change.kind in OPENING:
+            by_build.setdefault((info.key.subject, change.build, change.revision), []).append((info, change))
+    return [_improvement(subject, revision, members) for (subject, _, revision), members in by_build.items()]
+
+
+def _improvement(subject: str, revision: str, members: Sequence[tuple[SeriesInfo, ChangeRow]]) -> dict[str, Any]:
+    info, change = max(members, key=lambda one: abs(one[1].effect))
+    more = f" and {len(members) - 1} more Series" if len(members) > 1 else ""
+    title = f"{subject}: {label(info)} {change.effect:+.1%}{more} since {revision[:12]} {change.title}".rstrip()
+    return {"subject": subject, "revision": revision, "title": title, "series": [one.id for one, _ in members]}
+
+
+def false_alarms(context: Context) -> dict[str, Any]:
+    """How often perfd was wrong in the last thirty days, with its interval and counts."""
+    found = context.store.trust.false_alarms(context.now() - WINDOW)
+    rate = alarm_rate(found.aa_different + found.refuted, found.aa + found.remeasured)
+    return {"days": WINDOW.days, **to_json(found), **to_json(rate)}
 
 
 def _missing(run: RunRow) -> Mapping[str, str]:

@@ -16,7 +16,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
@@ -53,6 +53,8 @@ class Knobs:
     """Answers 500 to this request and all that follow."""
     blur: float = 0.0
     """Adds noise of this size to the logits: a wrong kernel, as far as accuracy can tell."""
+    slow_file: str = ""
+    """Where this file is at the start, a token takes as many times as long as it says: a machine that has a bad night."""
     forget_pid: str = ""
     """Starts a grandchild in a session of its own and writes its process id into this file."""
 
@@ -321,6 +323,9 @@ def main() -> None:
     knobs = knobs_from(dict(os.environ))
     if knobs.die_at_start:
         sys.exit("tiny engine: told to die at start")
+    if knobs.slow_file and os.path.exists(knobs.slow_file):  # noqa: PTH110 - pathlib would double the start-up time
+        with open(knobs.slow_file, encoding="utf-8") as file:  # noqa: PTH123
+            knobs = replace(knobs, token_s=knobs.token_s * float(file.read()))
     if knobs.forget_pid:
         forget_grandchild(knobs.forget_pid)
     signal.signal(signal.SIGTERM, signal.SIG_IGN if knobs.ignore_term else lambda *_: os._exit(0))

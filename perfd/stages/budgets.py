@@ -1,0 +1,47 @@
+"""Budgets: a Series that has lost more since a pinned release than was allowed is a Regression, told once."""
+
+from collections.abc import Sequence
+
+from perfd.domain.budget import Budget
+from perfd.domain.occasion import Occasion
+from perfd.domain.run import Point
+from perfd.domain.verdict import OPEN_STATES, RegressionState
+from perfd.rules.budget import applies, cause, spent, title
+from perfd.stages.context import Context
+from perfd.stages.labels import label
+from perfd.stages.telling import tell_fixed
+from perfd.store.records import SeriesInfo
+
+ACTOR = "budget"
+
+
+def judge_budgets(context: Context, occasion: Occasion, series: SeriesInfo, points: Sequence[Point]) -> None:
+    """Every budget that is for the Series has been looked at: opened where it is overspent, closed where it is kept again."""
+    for budget in context.config.budgets:
+        if applies(budget, series.key.subject, series.metric, series.workload_class):
+            _judge(context, occasion, (budget, series), points)
+
+
+def _judge(context: Context, occasion: Occasion, what: tuple[Budget, SeriesInfo], points: Sequence[Point]) -> None:
+    budget, series = what
+    found = spent(points, series.metric, budget)
+    if found is None:
+        return
+    key = cause(budget, series.key.fingerprint)
+    if found.over:
+        reason = f"{found.lost:.2%} is lost, at the least {found.surely:.2%}, and {budget.share:.2%} was allowed"
+        said = title(budget, series.key.subject, label(series), found)
+        context.store.regressions.open_budget(
+            occasion, points[-1].build, key, said, actor=ACTOR, reason=reason, now=context.now()
+        )
+    elif found.back:
+        _close(context, key, f"{found.lost:.2%} is lost, and {budget.share:.2%} was allowed")
+
+
+def _close(context: Context, key: str, reason: str) -> None:
+    for row in context.store.regressions.unanswered():
+        if row.cause == key and row.state in OPEN_STATES:
+            tell_fixed(context, row, reason)
+            context.store.regressions.move(
+                row.id, row.state, RegressionState.FIXED, actor=ACTOR, reason=reason, now=context.now()
+            )
