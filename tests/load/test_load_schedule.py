@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from perfd.bench.load import Arrival, LoadPlan, PromptKind, PromptPlan
 from perfd.bench.load.answer import share_out
 from perfd.bench.load.prompts import ESTIMATED, PromptMaker, learn_vocabulary
-from perfd.bench.load.schedule import Due, arrivals, draw, read_trace
+from perfd.bench.load.replay import Due, read_trace
+from perfd.bench.load.schedule import arrivals, draw
 from perfd.errors import BadInputError
 
 

@@ -1,10 +1,11 @@
 """What is due when: requests to send, connections to open ahead of them, slots that take their next chain."""
 
 import heapq
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import NamedTuple
 
-from perfd.bench.load.exchange import Chain
+from perfd.bench.load.exchange import Chain, PlannedRequest
 
 FAR_NS = 1 << 62
 
@@ -19,14 +20,36 @@ class Act(Enum):
     """A slot of a closed load takes its next chain."""
 
 
+@dataclass(slots=True)
+class Join:
+    """A session that waits for its sub-agents."""
+
+    place: "Place"
+    left: int
+
+
+@dataclass(slots=True)
+class Place:
+    """Where a session stands: at this request of its chain."""
+
+    chain: Chain
+    turn: int
+    request: PlannedRequest
+    slot: bool = False
+    """Whether a slot of a closed load takes its next chain when this one is over."""
+    join: Join | None = None
+    """Of a sub-agent: who waits for it."""
+    replies: list[str] = field(default_factory=list)
+    """Live: what was answered so far."""
+
+
 class Item(NamedTuple):
     """One entry; `order` tells equal times apart, first come first served."""
 
     at_ns: int
     order: int
     act: Act
-    chain: Chain | None
-    turn: int
+    place: Place | None
 
 
 class Agenda:
@@ -40,10 +63,10 @@ class Agenda:
     def __len__(self) -> int:
         return len(self._heap)
 
-    def add(self, at_ns: int, act: Act, chain: Chain | None = None, turn: int = 0) -> None:
+    def add(self, at_ns: int, act: Act, place: Place | None = None) -> None:
         """One thing more is due at `at_ns`."""
         self._order += 1
-        heapq.heappush(self._heap, Item(at_ns, self._order, act, chain, turn))
+        heapq.heappush(self._heap, Item(at_ns, self._order, act, place))
         self.next_ns = self._heap[0].at_ns
 
     def take(self, now_ns: int) -> Item | None:

@@ -1,7 +1,7 @@
 """The meaning of a stream's events: when output tokens came, how many, and what the server said of itself."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -145,9 +145,9 @@ def _read_counts(answer: Answer, body: dict[str, Any]) -> None:
         answer.computed_tokens = _count(timings.get("prompt_n"))
 
 
-def count_tokens(answer: Answer) -> tuple[list[tuple[int, int]], TokenBasis]:
+def count_tokens(answer: Answer, tokenize: Callable[[str], int] | None = None) -> tuple[list[tuple[int, int]], TokenBasis]:
     """((ns, tokens) of each arrival, how the tokens are known); events of one read stand together."""
-    counts, basis = _counts(answer)
+    counts, basis = _counts(answer, tokenize)
     chunks: list[tuple[int, int]] = []
     for event, tokens in zip(answer.output, counts, strict=True):
         if chunks and chunks[-1][0] == event.ns:
@@ -157,18 +157,27 @@ def count_tokens(answer: Answer) -> tuple[list[tuple[int, int]], TokenBasis]:
     return [chunk for chunk in chunks if chunk[1] > 0], basis
 
 
-def _counts(answer: Answer) -> tuple[list[int], TokenBasis]:
+def _counts(answer: Answer, tokenize: Callable[[str], int] | None) -> tuple[list[int], TokenBasis]:
     output = answer.output
     told = [event.tokens for event in output]
     if output and all(tokens is not None for tokens in told) and _adds_up(answer, told):
         return [tokens or 0 for tokens in told], TokenBasis.SERVER
     total = answer.completion_tokens
+    if total is None and tokenize is not None and output:
+        return retokenized([event.text for event in output], tokenize), TokenBasis.TOKENIZER
     if total is None:
         return [1] * len(output), TokenBasis.ASSUMED
     ended_itself = answer.finish_reason == "stop"  # then usage counts the end token too, which has no text
     if total == len(output) or (ended_itself and total == len(output) + 1):
         return [1] * len(output), TokenBasis.USAGE
     return share_out(total, [len(event.text) for event in output]), TokenBasis.SPLIT
+
+
+def retokenized(texts: Sequence[str], tokenize: Callable[[str], int]) -> list[int]:
+    """Tokens of each event's text, where their sum is that of the whole; else the whole's, shared out by them."""
+    each = [tokenize(text) for text in texts]
+    total = tokenize("".join(texts))
+    return each if sum(each) == total else share_out(total, each)
 
 
 def _adds_up(answer: Answer, told: Sequence[int | None]) -> bool:

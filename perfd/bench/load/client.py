@@ -1,29 +1,29 @@
 """`run_load`: prompts and schedule made beforehand, one window driven, its bytes parsed, its log reported."""
 
-import itertools
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any
 
 from perfd import HARNESS_VERSION
+from perfd.bench.load.chains import ChainMaker
 from perfd.bench.load.events import EventLog, LogHead, RequestTrace, write_events
-from perfd.bench.load.exchange import Chain, Exchange
+from perfd.bench.load.exchange import Exchange
 from perfd.bench.load.loop import Loop
 from perfd.bench.load.metrics import rate_rps
 from perfd.bench.load.parse import trace_of
 from perfd.bench.load.plan import LoadPlan
-from perfd.bench.load.prompts import PromptMaker, Tokenize, learn_vocabulary
+from perfd.bench.load.prompts import PromptMaker
 from perfd.bench.load.report import LoadReport, report_from
-from perfd.bench.load.schedule import Due, Schedule, draw
+from perfd.bench.load.schedule import Schedule, draw
 from perfd.bench.load.surroundings import endpoint_of, interrupting, many_files, quiet_collector, realtime
-from perfd.bench.load.wire import Target, request_of, target_of
+from perfd.bench.load.vocabulary import Tokenize, Vocabulary, learn_vocabulary
+from perfd.bench.load.wire import Target, target_of
 from perfd.bench.load.work import Limits, Window, Work
 from perfd.domain.identity import Json
 
 Progress = Callable[[str], None]
-READY_PER_SLOT = 64
-"""Chains made beforehand for each slot of a closed load whose number of requests is not given."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Prepared:
     target: Target
     schedule: Schedule
     work: Work
-    exact_prompts: bool
+    vocabulary: Vocabulary
 
 
 def run_load(
@@ -64,43 +64,17 @@ def prepare(plan: LoadPlan, tokenize: Tokenize | None) -> Prepared:
     """Every request as bytes, and when it is due."""
     target = target_of(plan.url, plan.api)
     vocabulary = learn_vocabulary(tokenize)
-    maker = PromptMaker(plan.prompts, vocabulary)
-    chains = _chains(plan, target, maker)
+    chains = ChainMaker(plan, target, PromptMaker(plan.prompts, vocabulary))
     stop_ns = None if plan.duration_s is None else int(plan.duration_s * 1e9)
     if plan.is_open:
         schedule = draw(plan)
-        starts = [(int(due.at_s * 1e9), chains(due)) for due in schedule.dues]
+        starts = [(int(due.at_s * 1e9), chains.make(due)) for due in schedule.dues]
         work = Work(starts, iter(()), stop_ns=stop_ns, cap=plan.concurrency)
-        return Prepared(plan, target, schedule, work, vocabulary.exact)
+        return Prepared(plan, target, schedule, work, vocabulary)
     slots = plan.concurrency or 1
     starts_ns = tuple(int(plan.ramp_s * 1e9 * slot / slots) for slot in range(slots))
-    work = Work([], _supply(plan, chains, slots), slots=starts_ns, stop_ns=stop_ns)
-    return Prepared(plan, target, Schedule(), work, vocabulary.exact)
-
-
-def _supply(plan: LoadPlan, chains: Callable[[Due | None], Chain], slots: int) -> Iterator[Chain]:
-    """The chains that the slots of a closed load take; made beforehand, and only where none are left, in the window."""
-    turns = plan.prompts.requests_per_session
-    if plan.requests is None:
-        made = [chains(None) for _ in range(slots * READY_PER_SLOT // turns + slots)]
-        return itertools.chain(made, iter(lambda: chains(None), None))
-    made = [chains(None) for _ in range(-(-plan.requests // turns))]
-    spare = len(made) * turns - plan.requests
-    made[-1] = replace(made[-1], requests=made[-1].requests[: turns - spare])
-    return iter(made)
-
-
-def _chains(plan: LoadPlan, target: Target, maker: PromptMaker) -> Callable[[Due | None], Chain]:
-    """A function that makes the next session's chain, numbering requests as it goes."""
-    sessions, indices = itertools.count(), itertools.count()
-
-    def make(due: Due | None) -> Chain:
-        session = next(sessions)
-        prompts = maker.chain(session, due)
-        requests = tuple(request_of(plan, target, prompt, (next(indices), session, turn)) for turn, prompt in enumerate(prompts))
-        return Chain(requests, plan.prompts.think_s)
-
-    return make
+    work = Work([], chains.supply(slots), slots=starts_ns, stop_ns=stop_ns)
+    return Prepared(plan, target, Schedule(), work, vocabulary)
 
 
 def drive(prepared: Prepared) -> tuple[Window, float, str]:
@@ -126,8 +100,10 @@ def log_of(
     """Every exchange parsed into its Trace, and the head that says under which plan."""
     plan = prepared.plan
     exchanges = sorted(window.exchanges, key=lambda exchange: exchange.intended_ns)
+    vocabulary = prepared.vocabulary
+    tokenize = lru_cache(maxsize=None)(vocabulary.count) if vocabulary.exact else None
     traces = tuple(
-        trace_of(exchange, measured=is_measured(plan, window, place, exchange), keep_text=plan.keep_text)
+        trace_of(exchange, measured=is_measured(plan, window, place, exchange), keep_text=plan.keep_text, tokenize=tokenize)
         for place, exchange in enumerate(exchanges)
     )
     head = LogHead(
@@ -160,12 +136,12 @@ def _trace_rps(prepared: Prepared) -> float | None:
 
 
 def _scheduled(prepared: Prepared) -> int:
-    return sum(len(chain.requests) for _, chain in prepared.work.starts)
+    return sum(chain.size for _, chain in prepared.work.starts)
 
 
 def _drawn(prepared: Prepared, window: Window, exchanges: Sequence[Exchange]) -> tuple[int, ...]:
     """The schedule as drawn, for loads whose every request is due at a time of its own."""
-    if any(exchange.request.turn for exchange in exchanges):
+    if any(exchange.request.turn or exchange.request.parent is not None for exchange in exchanges):
         return ()
     offsets = (int(due.at_s * 1e9) for due in prepared.schedule.dues)
     steady_ns = int((prepared.plan.ramp_s + prepared.plan.warmup_s) * 1e9)
@@ -182,7 +158,7 @@ def _facts(prepared: Prepared, window: Window) -> dict[str, Any]:
     lags = sorted(window.read_lag_ns)
     return {
         "harness_version": HARNESS_VERSION,
-        "prompt_tokens_are": "exact" if prepared.exact_prompts else "an estimate: no tokenizer was given",
+        "prompt_tokens_are": "exact" if prepared.vocabulary.exact else "an estimate: no tokenizer was given",
         "raw_log": "full: nothing was sent after it; give a shorter --duration" if window.full else "whole",
         "connections": window.connections,
         "reads": len(lags),

@@ -33,6 +33,7 @@ class Connection:
         "_bio_in",
         "_bio_out",
         "_out",
+        "_plain",
         "_tls",
         "born_ns",
         "done_ns",
@@ -60,7 +61,7 @@ class Connection:
         self.used = 0
         self.writes = False
         """Whether epoll watches it for writing."""
-        self._out = memoryview(b"")
+        self._out = self._plain = memoryview(b"")
         self._bio_in, self._bio_out = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = tls.wrap_bio(self._bio_in, self._bio_out, server_hostname=host) if tls else None
         self._reset()
@@ -79,7 +80,7 @@ class Connection:
     @property
     def wants_write(self) -> bool:
         """True while bytes wait to leave."""
-        return len(self._out) > 0 or self._bio_out.pending > 0
+        return len(self._out) > 0 or self._bio_out.pending > 0 or len(self._plain) > 0
 
     def begin(self, exchange: Exchange) -> None:
         """The exchange is on its way: as much as one slice has left."""
@@ -87,11 +88,11 @@ class Connection:
         self.exchange = exchange
         self.state = State.BUSY
         self.used += 1
-        wire = exchange.request.wire
+        wire = memoryview(exchange.request.wire)
         if self._tls is None:
-            self._out = memoryview(wire)
+            self._out = wire
         else:
-            self._tls.write(wire)
+            self._plain = wire
         now = time.monotonic_ns()
         if exchange.sent_ns is None:
             exchange.sent_ns = now
@@ -100,8 +101,8 @@ class Connection:
 
     def flush(self) -> None:
         """One slice more has left; raises OSError where the peer is gone."""
-        if not len(self._out) and self._bio_out.pending:
-            self._out = memoryview(self._bio_out.read())
+        if not len(self._out):
+            self._refill()
         if len(self._out):
             try:
                 sent = self.sock.send(self._out[:SLICE_BYTES])
@@ -111,6 +112,14 @@ class Connection:
             self.last_ns = time.monotonic_ns()
         if self.exchange is not None and self.exchange.body_sent_ns is None and not self.wants_write:
             self.exchange.body_sent_ns = time.monotonic_ns()
+
+    def _refill(self) -> None:
+        """Bytes are ready to leave; of a long body one slice is encrypted, as all of it would hold up the other streams."""
+        if self._tls is not None and len(self._plain) and not self._bio_out.pending:
+            self._tls.write(self._plain[:SLICE_BYTES])
+            self._plain = self._plain[SLICE_BYTES:]
+        if self._bio_out.pending:
+            self._out = memoryview(self._bio_out.read())
 
     def receive(self, clocks: Clocks) -> tuple[int, bytes, int]:
         """(arrival in ns, bytes, lateness of the read in ns); b"" at the peer's end.

@@ -53,6 +53,8 @@ class TokenBasis(StrEnum):
     """The server says it chunk by chunk: token ids, log-probs, running usage or timings."""
     USAGE = "usage"
     """The final usage equals the number of events, so each holds one."""
+    TOKENIZER = "tokenizer"
+    """An estimate: the server tells no count, and the model's tokenizer counted each event's text."""
     SPLIT = "split"
     """An estimate: the final usage, shared out by the length of each event's text."""
     ASSUMED = "assumed"
@@ -61,7 +63,7 @@ class TokenBasis(StrEnum):
     @property
     def is_estimate(self) -> bool:
         """True where tokens a chunk were not told."""
-        return self in {TokenBasis.SPLIT, TokenBasis.ASSUMED}
+        return self in {TokenBasis.SPLIT, TokenBasis.TOKENIZER, TokenBasis.ASSUMED}
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,10 @@ class RequestTrace:
     """Sent again because a kept connection had been closed before the first byte."""
     notes: tuple[str, ...] = ()
     text: str | None = None
+    parent: int | None = None
+    """The session that started this one as its sub-agent."""
+    retrieval: float | None = None
+    """Share of what was hidden in the prompt and asked for that the answer names; absent where nothing was."""
 
     def __post_init__(self) -> None:
         """A request that is done has no reason and has tokens; any other has a reason."""

@@ -1,6 +1,7 @@
 """What the loop and the parser share: a request ready to be sent, and the raw bytes of what came back."""
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 
@@ -32,14 +33,39 @@ class PlannedRequest:
     max_tokens: int
     prompt_tokens: int
     """Tokens of the prompt as made, without the server's chat template."""
+    wanted: tuple[str, ...] = ()
+    """What a right answer holds; empty where nothing is scored."""
+    parent: int | None = None
+    """The session that started this one as its sub-agent."""
 
 
 @dataclass(frozen=True)
 class Chain:
-    """Requests that follow each other, each `think_s` after the answer before it; most chains hold one."""
+    """Requests of one session, each after the answer before it; most chains hold one."""
 
     requests: tuple[PlannedRequest, ...]
-    think_s: float = 0.0
+    think_s: tuple[float, ...] = ()
+    """Pause before each request after the first; none where it is shorter."""
+    branches: "tuple[Chain, ...]" = ()
+    """Sub-agents: they begin together when request `branch_after` is answered, and the next request waits for all of them."""
+    branch_after: int = 0
+    renew: Callable[[int, Sequence[str]], PlannedRequest] | None = None
+    """Live: the request of a turn, made from what was really answered before it."""
+
+    @property
+    def size(self) -> int:
+        """Requests in all."""
+        return len(self.requests) + sum(branch.size for branch in self.branches)
+
+    def cut(self, most: int) -> "Chain":
+        """The chain with at most so many requests; sub-agents only where all fit."""
+        if self.size <= most:
+            return self
+        return replace(self, requests=self.requests[:most], branches=())
+
+    def pause_ns(self, turn: int) -> int:
+        """Pause before this turn."""
+        return int(self.think_s[turn - 1] * 1e9) if turn <= len(self.think_s) else 0
 
 
 @dataclass(slots=True)

@@ -9,10 +9,11 @@ import ssl
 import time
 from collections import deque
 
-from perfd.bench.load.agenda import FAR_NS, Act, Agenda
+from perfd.bench.load.agenda import Act
 from perfd.bench.load.clock import Clocks, Timer
 from perfd.bench.load.connection import Connection, State
-from perfd.bench.load.exchange import Chain, Ending, Exchange
+from perfd.bench.load.course import Course
+from perfd.bench.load.exchange import Ending, Exchange
 from perfd.bench.load.http import MalformedHttpError
 from perfd.bench.load.work import Endpoint, Limits, Window, Work
 
@@ -31,7 +32,7 @@ class Loop:
     """Drives one window. `run` is called once."""
 
     def __init__(self, endpoint: Endpoint, limits: Limits, work: Work) -> None:
-        self._endpoint, self._limits, self._work = endpoint, limits, work
+        self._endpoint, self._limits = endpoint, limits
         self._epoll = select.epoll()
         self._timer = Timer()
         self._wake = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
@@ -43,16 +44,13 @@ class Loop:
         self._connecting = 0
         self._reserved = 0
         self._wanting: deque[Exchange] = deque()
-        self._capped: deque[tuple[int, Chain, int]] = deque()
-        self._chains: dict[int, tuple[Chain, int, bool]] = {}
-        self._in_flight = 0
-        self._agenda = Agenda()
-        self._sweep_ns = 0
-        self._give_up_ns = FAR_NS
-        self._stop_ns = FAR_NS
-        self._stopping = False
-        self._kept_bytes = 0
+        self._fresh: deque[Exchange] = deque()
+        """Sent again: only a new connection takes these, as a kept one may be closed just as the first was."""
         self._window = Window(0)
+        self._course = Course(work, limits, self._window)
+        self._agenda = self._course.agenda
+        self._sweep_ns = 0
+        self._kept_bytes = 0
 
     def interrupt(self) -> None:
         """The window ends now; safe to call from a signal handler."""
@@ -80,25 +78,10 @@ class Loop:
     def _begin(self) -> None:
         start = time.monotonic_ns() + max(self._limits.ahead_ns, 1_000_000)
         self._window.started_ns = start
-        for at, chain in self._work.starts:
-            self._agenda.add(start + at - self._limits.ahead_ns, Act.OPEN)
-            self._agenda.add(start + at, Act.SEND, chain)
-        for at in self._work.slots:
-            self._agenda.add(start + at - self._limits.ahead_ns, Act.OPEN)
-            self._agenda.add(start + at, Act.PULL)
-        if self._work.stop_ns is not None:
-            self._stop_ns = start + self._work.stop_ns
-            self._give_up_ns = self._stop_ns + self._limits.drain_ns
-        elif self._work.starts:
-            self._give_up_ns = FAR_NS if self._has_turns() else start + self._work.starts[-1][0] + self._limits.drain_ns
-
-    def _has_turns(self) -> bool:
-        return any(len(chain.requests) > 1 for _, chain in self._work.starts)
+        self._course.begin(start)
 
     def _over(self) -> bool:
-        if self._window.interrupted or self._clocks.now_ns >= self._give_up_ns:
-            return True
-        return not (self._agenda or self._in_flight or self._capped)
+        return self._window.interrupted or self._clocks.now_ns >= self._course.give_up_ns or self._course.over
 
     def _arm(self) -> None:
         self._timer.arm(min(self._agenda.next_ns - EARLY_NS, self._sweep_ns))
@@ -116,41 +99,19 @@ class Loop:
     def _act(self) -> None:
         """Everything that is due has been begun."""
         while (item := self._agenda.take(time.monotonic_ns())) is not None:
-            if item.act is Act.PULL:
-                self._pull(item.at_ns)
-            elif item.chain is None:
+            if item.act is Act.OPEN:
                 self._reserve()
-            else:
-                self._due(item.at_ns, item.chain, item.turn)
+                continue
+            self._reserved = max(0, self._reserved - 1)
+            exchange = self._course.begins(item)
+            if exchange is not None:
+                self._assign(exchange)
 
     def _reserve(self) -> None:
         """A connection is open, or on its way, for each request due soon."""
         self._reserved += 1
         if len(self._idle) + self._connecting < self._reserved:
             self._connect()
-
-    def _pull(self, at_ns: int) -> None:
-        """A free slot takes its next chain."""
-        self._reserved = max(0, self._reserved - 1)
-        chain = None if at_ns >= self._stop_ns else next(self._work.supply, None)
-        if chain is not None:
-            self._start(at_ns, at_ns, chain, 0, slot=True)
-
-    def _due(self, at_ns: int, chain: Chain, turn: int) -> None:
-        self._reserved = max(0, self._reserved - 1)
-        if at_ns >= self._stop_ns:
-            return
-        if self._work.cap is not None and self._in_flight >= self._work.cap:
-            self._capped.append((at_ns, chain, turn))
-            return
-        self._start(at_ns, at_ns, chain, turn, slot=bool(self._work.slots))
-
-    def _start(self, intended_ns: int, ready_ns: int, chain: Chain, turn: int, *, slot: bool) -> None:
-        exchange = Exchange(chain.requests[turn], intended_ns, ready_ns)
-        self._chains[id(exchange)] = (chain, turn, slot)
-        self._window.exchanges.append(exchange)
-        self._in_flight += 1
-        self._assign(exchange)
 
     def _assign(self, exchange: Exchange) -> None:
         while self._idle:
@@ -159,7 +120,7 @@ class Loop:
                 self._send(connection, exchange)
                 return
         self._wanting.append(exchange)
-        if self._connecting < len(self._wanting):
+        if self._connecting < len(self._wanting) + len(self._fresh):
             self._connect()
 
     def _connect(self) -> None:
@@ -178,8 +139,9 @@ class Loop:
 
     def _refused(self, ending: Ending, why: str) -> None:
         """A connection could not be made: a request that no other one is coming for has failed."""
-        if len(self._wanting) > self._connecting:
-            self._finish(self._wanting.popleft(), ending, why, time.monotonic_ns())
+        waiting = self._fresh if len(self._fresh) > self._connecting else self._wanting
+        if waiting and len(self._wanting) + len(self._fresh) > self._connecting:
+            self._finish(waiting.popleft(), ending, why, time.monotonic_ns())
 
     def _send(self, connection: Connection, exchange: Exchange) -> None:
         try:
@@ -251,7 +213,10 @@ class Loop:
 
     def _ready(self, connection: Connection) -> None:
         self._connecting -= 1
-        self._free(connection)
+        if self._fresh:
+            self._send(connection, self._fresh.popleft())
+        else:
+            self._free(connection)
 
     def _free(self, connection: Connection) -> None:
         """The connection carries the next request that waits for one, or is idle."""
@@ -310,7 +275,7 @@ class Loop:
         if reused and not exchange.reads and not exchange.retried and ending in {Ending.CLOSED, Ending.RESET}:
             exchange.retried = True  # the server closed a kept connection just as the request left
             exchange.body_sent_ns = None
-            self._wanting.append(exchange)
+            self._fresh.append(exchange)
             self._connect()
             return
         ns = exchange.reads[-1][0] if exchange.reads and ending is Ending.CLOSED else time.monotonic_ns()
@@ -327,19 +292,9 @@ class Loop:
     def _finish(self, exchange: Exchange, ending: Ending, why: str, ns: int) -> None:
         """The exchange is over; what follows it is due."""
         exchange.ending, exchange.detail, exchange.end_ns = ending, why, ns
-        self._in_flight -= 1
-        chain, turn, slot = self._chains.pop(id(exchange))
-        if self._stopping:
-            return
-        if turn + 1 < len(chain.requests):
-            at_ns = ns + int(chain.think_s * 1e9)
-            self._agenda.add(at_ns - self._limits.ahead_ns, Act.OPEN)
-            self._agenda.add(at_ns, Act.SEND, chain, turn + 1)
-        elif slot:
-            self._agenda.add(ns, Act.PULL)
-        if self._capped:
-            at_ns, chain, turn = self._capped.popleft()
-            self._start(at_ns, max(at_ns, ns), chain, turn, slot=False)
+        following = self._course.ended(exchange, ns)
+        if following is not None:
+            self._assign(following)
 
     def _sweep(self) -> None:
         """Ten times a second: whatever took too long is given up."""
@@ -350,8 +305,7 @@ class Loop:
         self._clocks.now_ns = now
         if self._kept_bytes > MOST_LOG_BYTES and not self._window.full:
             self._window.full = True
-            self._stop_ns = now
-            self._give_up_ns = min(self._give_up_ns, now + self._limits.drain_ns)
+            self._course.stop()
         for connection in list(self._connections.values()):
             self._look_at(connection, now)
 
@@ -370,15 +324,15 @@ class Loop:
             self._broken(connection, Ending.TIMEOUT, f"not over after {limits.request_ns / 1e9:g} s")
 
     def _end(self) -> Window:
-        self._stopping = True
+        self._course.stopping = True
         ending = Ending.INTERRUPTED if self._window.interrupted else Ending.WINDOW_END
         for connection in list(self._connections.values()):
             exchange = connection.exchange
             self._close(connection)
             if exchange is not None:
                 self._finish(exchange, ending, "", time.monotonic_ns())
-        while self._wanting:
-            self._finish(self._wanting.popleft(), ending, "no connection had taken it", time.monotonic_ns())
+        for exchange in (*self._fresh, *self._wanting):
+            self._finish(exchange, ending, "no connection had taken it", time.monotonic_ns())
         self._timer.close()
         os.close(self._wake)
         self._epoll.close()

@@ -1,11 +1,13 @@
 """From an exchange's raw bytes to its Trace: decoded after the window, and given an outcome with a reason."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from perfd.bench.load.answer import Answer, count_tokens, read_answer
 from perfd.bench.load.events import Reason, RequestOutcome, RequestTrace
 from perfd.bench.load.exchange import Ending, Exchange
+from perfd.bench.load.haystack import score
 from perfd.bench.load.http import Head, MalformedHttpError, ResponseDecoder
 from perfd.bench.load.sse import Event, EventDecoder
 
@@ -53,11 +55,13 @@ def decode(exchange: Exchange) -> Decoded:
     )
 
 
-def trace_of(exchange: Exchange, *, measured: bool, keep_text: bool = False) -> RequestTrace:
-    """The Trace of one exchange."""
+def trace_of(
+    exchange: Exchange, *, measured: bool, keep_text: bool = False, tokenize: Callable[[str], int] | None = None
+) -> RequestTrace:
+    """The Trace of one exchange; `tokenize` counts the tokens of chunks where the server tells neither them nor their sum."""
     decoded = decode(exchange)
     answer = read_answer(decoded.events)
-    chunks, basis = count_tokens(answer)
+    chunks, basis = count_tokens(answer, tokenize)
     reason, detail = verdict_on(exchange, decoded, answer)
     request = exchange.request
     return RequestTrace(
@@ -90,7 +94,15 @@ def trace_of(exchange: Exchange, *, measured: bool, keep_text: bool = False) -> 
         retried=exchange.retried,
         notes=_notes(exchange, decoded, answer),
         text="".join(event.text for event in answer.output) if keep_text else None,
+        parent=request.parent,
+        retrieval=score(request.wanted, "".join(event.text for event in answer.output)),
     )
+
+
+def said(exchange: Exchange) -> str:
+    """The text of the answer, without reasoning and tool calls: what a client puts into the next turn's prompt."""
+    answer = read_answer(decode(exchange).events)
+    return "".join(event.text for event in answer.output if not (event.reasoning or event.tool_call))
 
 
 def outcome_of(reason: Reason) -> RequestOutcome:

@@ -26,10 +26,55 @@ class Api(StrEnum):
 
 
 class PromptKind(StrEnum):
-    """How prompts are made: one turn over a shared system prompt, or sessions whose prefix grows turn by turn."""
+    """How prompts are made. Numbers of two kinds are never averaged."""
 
     CHAT = "chat"
+    """A system prompt and a log that grows turn by turn; most sessions have one turn."""
     AGENTIC = "agentic"
+    """Sessions over one growing prefix; with tools, each turn is a tool call and its result."""
+    LONG_CONTEXT = "long_context"
+    """A long text with needles in it, which the answer should name."""
+    MULTIMODAL = "multimodal"
+    """Pictures or video frames, and text."""
+    BATCH = "batch"
+    """Prompts that stand alone, many at once."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How widely a size varies around the plan's, its median: lognormal. Without a p90 all are equal."""
+
+    p90: float = 0.0
+    """Nine in ten are at most so large."""
+    most: float = 0.0
+    """None is larger; 0 is no limit."""
+
+
+@dataclass(frozen=True)
+class AgentPlan:
+    """What an agent's session has beside its turns."""
+
+    tools: int = 0
+    """Tool schemas in every request; without any, turns are plain messages."""
+    parallel_calls: int = 1
+    """Tool calls of one turn at the most: each turn draws from 1 on."""
+    agents: int = 0
+    """Sub-agents that the session starts at once, in its middle; it goes on when all have ended."""
+    agent_turns: int = 3
+    """Turns of each of them."""
+
+
+@dataclass(frozen=True)
+class PicturePlan:
+    """Pictures of a session's first message."""
+
+    images: int = 1
+    frames: int = 0
+    """Video frames after them: each differs a little from the one before."""
+    width: int = 512
+    height: int = 512
+    reuse: bool = False
+    """True shows the same pictures in every session of the Run, so that an encoder cache may help."""
 
 
 @dataclass(frozen=True)
@@ -38,25 +83,45 @@ class PromptPlan:
 
     kind: PromptKind = PromptKind.CHAT
     prompt_tokens: int = 256
-    """Tokens of the whole prompt; for `agentic`, of the first turn."""
+    """Tokens of the whole prompt of a session's first request; the median where they vary."""
     system_tokens: int = 0
     """Of these, tokens of a system prompt that all requests of the Run share."""
     max_tokens: int = 64
     turns: int = 1
-    """Requests of one session (`agentic`)."""
+    """Requests of one session; with `turn_tail` the most of them."""
     growth_tokens: int = 256
-    """Tokens that each turn adds to the prefix (`agentic`)."""
+    """Tokens that each turn adds to the prefix."""
     think_s: float = 0.0
     """Time between an answer and the session's next request."""
     seed: int = 0
     occasion: str = ""
     reuse_prefix: bool = False
     """True lets requests share the system prompt as a prefix; otherwise a nonce stands at the very start of each prompt."""
+    turn_tail: float = 0.0
+    """A session has more than k turns with chance (k + 1)^-turn_tail; 0: all have `turns`."""
+    context_most: int = 0
+    """A session ends before its prompt would be longer; 0 is no limit."""
+    prompt_spread: Spread = field(default_factory=Spread)
+    output_spread: Spread = field(default_factory=Spread)
+    growth_spread: Spread = field(default_factory=Spread)
+    think_spread: Spread = field(default_factory=Spread)
+    agent: AgentPlan = field(default_factory=AgentPlan)
+    live: bool = False
+    """True puts what the model really said into the next turn's prompt, instead of words made beforehand."""
+    needles: int = 1
+    """`long_context`: facts hidden in the text."""
+    asked_needles: int = 1
+    """Of these, how many are asked for."""
+    pictures: PicturePlan = field(default_factory=PicturePlan)
+    recorded: Path | None = None
+    """`agentic`: a trajectory file, or a folder of them, whose sessions are replayed instead of made ones."""
 
-    @property
-    def requests_per_session(self) -> int:
-        """Turns of an agentic session; other prompts stand alone."""
-        return self.turns if self.kind is PromptKind.AGENTIC else 1
+    def __post_init__(self) -> None:
+        """Refuses what cannot be made; names what mends it."""
+        if self.kind is PromptKind.LONG_CONTEXT and not 1 <= self.asked_needles <= self.needles:
+            raise BadInputError(f"{self.asked_needles} of {self.needles} needles are asked for; give 1 to {self.needles}")
+        if self.agent.parallel_calls < 1:
+            raise BadInputError(f"parallel_calls is {self.agent.parallel_calls}; give at least 1")
 
 
 @dataclass(frozen=True)

@@ -1,149 +1,200 @@
 """Prompts of a wanted number of tokens, fresh in every Run, made before the window opens."""
 
-import hashlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
 
-import numpy as np
+from perfd.bench.load import haystack, pictures, tools
+from perfd.bench.load.messages import Call, Message, Prompt
+from perfd.bench.load.plan import LoadPlan, PromptKind, PromptPlan
+from perfd.bench.load.replay import Due, Recorded, read_sessions
+from perfd.bench.load.schedule import draw
+from perfd.bench.load.sizes import SessionSize, TurnSize, session_size
+from perfd.bench.load.vocabulary import ESTIMATED, Tokenize, Vocabulary, learn_vocabulary
+from perfd.bench.load.writer import NONCE_TOKENS, Writer
 
-from perfd.bench.load.plan import PromptKind, PromptPlan
-from perfd.bench.load.schedule import Due
-from perfd.bench.load.words import WORDS
+__all__ = ["ESTIMATED", "Prompt", "PromptMaker", "Tokenize", "Vocabulary", "learn_vocabulary", "maker_for"]
 
-Tokenize = Callable[[str], int]
-"""How many tokens a text has for the model under test, without special tokens."""
-NONCE_TOKENS = 8
-WORDS_PER_LINE = 12
 BLOCK_TOKENS = 512
 """Tokens of one hash_id of a trace, as Mooncake publishes them."""
-
-
-@dataclass(frozen=True)
-class Prompt:
-    """The messages of one request."""
-
-    messages: tuple[tuple[str, str], ...]
-    """(role, content)."""
-    prompt_tokens: int
-    max_tokens: int
-
-    @property
-    def text(self) -> str:
-        """All contents as one text, for the completions endpoint; a word after a space is one token, so the sizes add up."""
-        return " ".join(content for _, content in self.messages)
-
-
-@dataclass(frozen=True)
-class Vocabulary:
-    """Words that add one token each, and whether that is known or believed."""
-
-    words: tuple[str, ...]
-    first_words: tuple[str, ...]
-    """Words that are one token at the very start of a text too."""
-    lines: bool
-    """Whether a line end is one token more and nothing else."""
-    exact: bool
-
-
-ESTIMATED = Vocabulary(WORDS, WORDS, lines=False, exact=False)
-
-
-def learn_vocabulary(tokenize: Tokenize | None) -> Vocabulary:
-    """The words that are one token each for this model; without a tokenizer all of them, as an estimate."""
-    if tokenize is None:
-        return ESTIMATED
-    words = tuple(_single(tokenize, WORDS))
-    firsts = tuple(word for word in words[:64] if tokenize(word) == 1)
-    if len(words) < 100 or len(firsts) < 4:
-        return ESTIMATED
-    plain, broken = " ".join((firsts[0], *words[:8])), f"{firsts[0]} {words[0]}\n {' '.join(words[1:8])}"
-    return Vocabulary(words, firsts, lines=tokenize(broken) == tokenize(plain) + 1, exact=tokenize(plain) == 9)
-
-
-def _single(tokenize: Tokenize, words: Sequence[str]) -> list[str]:
-    """The words that are one token after a space, found by halving: few questions where most are."""
-    if tokenize("".join(f" {word}" for word in words)) == len(words):
-        return list(words)
-    if len(words) == 1:
-        return []
-    half = len(words) // 2
-    return _single(tokenize, words[:half]) + _single(tokenize, words[half:])
+AGENT_SHARE = 4
+"""A sub-agent begins with a quarter of its parent's own context: a task, and not the whole log."""
 
 
 class PromptMaker:
-    """Makes prompts that depend on the plan's seed and occasion and on their own number, and on nothing else."""
+    """Makes prompts that depend on the plan's seed and occasion and on their own number, and on nothing else.
 
-    def __init__(self, plan: PromptPlan, vocabulary: Vocabulary = ESTIMATED) -> None:
+    Session numbers: with k sub-agents, session n has the number n (k + 1), and its sub-agents the k numbers after it.
+    """
+
+    def __init__(self, plan: PromptPlan, vocabulary: Vocabulary = ESTIMATED, dues: Sequence[Due] = ()) -> None:
         self.plan = plan
         self.vocabulary = vocabulary
-        self._system = self._words("system", plan.system_tokens - self._nonce_in_system)
+        self.writer = Writer(plan, vocabulary)
+        self._dues = dues
+        """Sizes that a trace gives, by session."""
+
+    @cached_property
+    def _system_words(self) -> list[str]:
+        return self.writer.words("system", self.plan.system_tokens - self._nonce_in_system)
+
+    @cached_property
+    def _recorded(self) -> tuple[Recorded, ...]:
+        return read_sessions(self.plan.recorded) if self.plan.recorded else ()
 
     @property
     def _nonce_in_system(self) -> int:
         return NONCE_TOKENS if self.plan.system_tokens > NONCE_TOKENS and not self.plan.reuse_prefix else 0
 
+    @property
+    def family(self) -> int:
+        """How many session numbers one session takes: its own, and one for each sub-agent."""
+        return 1 + self.plan.agent.agents
+
     def chain(self, index: int, due: Due | None = None) -> list[Prompt]:
-        """The prompts of session `index`, one a turn."""
-        if self.plan.kind is PromptKind.AGENTIC:
-            return self._session(index)
-        size = due.prompt_tokens if due and due.prompt_tokens else self.plan.prompt_tokens
-        answer = due.max_tokens if due and due.max_tokens else self.plan.max_tokens
-        if due and due.blocks:
-            return [self._blocks(index, due.blocks, size, answer)]
-        return [Prompt(self._opening(f"prompt {index}", size), size, answer)]
+        """The prompts of the session with this number, one a turn."""
+        session, agent = divmod(index, self.family)
+        if self._recorded:
+            return self._replayed(index, self._recorded[session % len(self._recorded)])
+        due = due or (self._dues[session] if session < len(self._dues) else None)
+        if due is not None and due.blocks:
+            return [self._blocks(index, due)]
+        size = self._sized(session, due)
+        if agent:
+            return self._session(index, self._agent_size(size))
+        if self.plan.kind is PromptKind.LONG_CONTEXT:
+            return haystack.prompts(self.plan, self.writer, self.vocabulary, index, size)
+        return self._session(index, size)
 
-    def _opening(self, name: str, size: int) -> tuple[tuple[str, str], ...]:
-        """System prompt (where there is one) and first user message, `size` tokens together."""
-        nonce = self._nonce(name)
-        if not self.plan.system_tokens or size <= self.plan.system_tokens:
-            return (("user", self._join(nonce, self._words(name, size - NONCE_TOKENS))),)
-        rest = size - self.plan.system_tokens
-        if self._nonce_in_system:
-            return (("system", self._join(nonce, self._system)), ("user", self._join([], self._words(name, rest))))
-        return (("system", self._join([], self._system)), ("user", self._join(nonce, self._words(name, rest - NONCE_TOKENS))))
+    def _sized(self, session: int, due: Due | None) -> SessionSize:
+        if due is None or due.prompt_tokens is None:
+            size = session_size(self.plan, session)
+            return size if self.plan.kind is not PromptKind.BATCH else SessionSize(size.turns[:1])
+        return SessionSize((TurnSize(due.prompt_tokens, due.max_tokens or self.plan.max_tokens, 0.0, 0),))
 
-    def _session(self, index: int) -> list[Prompt]:
-        """Turns over one growing prefix; the assistant's part is made beforehand, so that every Build sees equal prompts."""
+    def _agent_size(self, parent: SessionSize) -> SessionSize:
         plan = self.plan
-        messages = list(self._opening(f"session {index}", plan.prompt_tokens))
-        prompts = [Prompt(tuple(messages), plan.prompt_tokens, plan.max_tokens)]
-        for turn in range(1, plan.turns):
-            said = min(plan.max_tokens, plan.growth_tokens // 2)
-            name = f"session {index} turn {turn}"
-            messages.append(("assistant", self._join([], self._words(name + " said", said))))
-            messages.append(("user", self._join([], self._words(name, plan.growth_tokens - said))))
-            prompts.append(Prompt(tuple(messages), plan.prompt_tokens + turn * plan.growth_tokens, plan.max_tokens))
+        shared = plan.system_tokens + self._tools(0).tokens
+        own = max(NONCE_TOKENS, (parent.turns[0].new_tokens - shared) // AGENT_SHARE)
+        turn = TurnSize(plan.growth_tokens, plan.max_tokens, plan.think_s, 1)
+        first = TurnSize(shared + own, plan.max_tokens, 0.0, 0)
+        return SessionSize((first, *(turn,) * (plan.agent.agent_turns - 1)))
+
+    def _tools(self, index: int) -> tools.ToolBox:
+        """Templates write tools before everything else, so the nonce that keeps prompts apart stands in them too."""
+        if not self.plan.agent.tools:
+            return tools.EMPTY
+        return self._shared_tools if self.plan.reuse_prefix else self._toolbox(f"tools {index}")
+
+    @cached_property
+    def _shared_tools(self) -> tools.ToolBox:
+        return self._toolbox("tools")
+
+    def _toolbox(self, name: str) -> tools.ToolBox:
+        schemas = tuple(
+            tools.schema(tool, " ".join(self.writer.words(f"{name} {tool}", tools.DESCRIPTION_WORDS)))
+            for tool in tools.tool_names(self.plan.agent.tools)
+        )
+        return tools.ToolBox(schemas, sum(self.vocabulary.count(json.dumps(schema)) for schema in schemas))
+
+    def _opening(self, name: str, size: int) -> tuple[Message, ...]:
+        """System prompt (where there is one) and first user message, `size` tokens together."""
+        system, writer = self.plan.system_tokens, self.writer
+        if not system or size <= system:
+            return (Message("user", writer.fresh(name, size)),)
+        if self._nonce_in_system:
+            nonce = writer.words(f"nonce {name}", NONCE_TOKENS)
+            told = Message("system", self.vocabulary.join(nonce + self._system_words))
+            return (told, Message("user", writer.text(name, size - system)))
+        return (Message("system", self.vocabulary.join(self._system_words)), Message("user", writer.fresh(name, size - system)))
+
+    def _session(self, index: int, size: SessionSize) -> list[Prompt]:
+        """Turns over one growing prefix; the assistant's part is made beforehand, so that every Build sees equal prompts."""
+        name = f"session {index}"
+        box = self._tools(index)
+        first = size.turns[0]
+        parts = list(self._opening(name, max(1, first.new_tokens - box.tokens)))
+        if self.plan.kind is PromptKind.MULTIMODAL:
+            parts[-1] = replace(parts[-1], images=self._images(index))
+        tokens = max(first.new_tokens, box.tokens + 1)
+        prompts = [Prompt(tuple(parts), tokens, first.answer_tokens, box.schemas)]
+        for place, turn in enumerate(size.turns[1:], start=1):
+            said = min(size.turns[place - 1].answer_tokens, turn.new_tokens // 2)
+            parts += self._turn(f"{name} turn {place}", turn, said, box)
+            tokens += turn.new_tokens
+            prompts.append(Prompt(tuple(parts), tokens, turn.answer_tokens, box.schemas, turn.think_s))
         return prompts
 
-    def _blocks(self, index: int, blocks: Sequence[int], size: int, answer: int) -> Prompt:
-        """A prompt of named blocks: equal names at the start of two prompts are a shared prefix, as the trace had it."""
-        text = [word for block in blocks[: -(-size // BLOCK_TOKENS)] for word in self._words(f"block {block}", BLOCK_TOKENS)]
-        text = text[:size] + self._words(f"prompt {index}", size - len(text))
-        return Prompt((("user", self._join([], text)),), size, answer)
-
-    def _rng(self, name: str) -> np.random.Generator:
-        mixed = hashlib.sha256(f"{self.plan.seed}\0{self.plan.occasion}\0{name}".encode()).digest()
-        return np.random.default_rng(int.from_bytes(mixed[:16], "big"))
-
-    def _nonce(self, name: str) -> list[str]:
-        return self._words(f"nonce {name}", NONCE_TOKENS)
-
-    def _words(self, name: str, count: int) -> list[str]:
-        """`count` tokens as words, line ends counted; the first can stand at the very start of a text."""
-        if count <= 0:
-            return []
-        rng, vocabulary = self._rng(name), self.vocabulary
-        first = vocabulary.first_words[int(rng.integers(len(vocabulary.first_words)))]
-        picks = rng.integers(len(vocabulary.words), size=count - 1)
-        return [first, *map(vocabulary.words.__getitem__, picks.tolist())]
-
-    def _join(self, nonce: list[str], words: list[str]) -> str:
-        """One text; where a line end is one token, every twelfth word gives its place to one."""
-        parts = nonce + words
-        if not self.vocabulary.lines:
-            return " ".join(parts)
-        text = [
-            "\n" if place % WORDS_PER_LINE == WORDS_PER_LINE - 1 and place + 1 < len(parts) else f" {word}"
-            for place, word in enumerate(parts)
+    def _turn(self, name: str, turn: TurnSize, said: int, box: tools.ToolBox) -> list[Message]:
+        """What one turn adds: the assistant's message, and the user's next one or the results of its tool calls."""
+        writer = self.writer
+        if not box.schemas:
+            answer = Message("assistant", writer.text(name + " said", said))
+            return [answer, Message("user", writer.text(name, turn.new_tokens - said))]
+        calls = [self._call(f"{name} call {at}", box, at) for at in range(max(1, turn.calls))]
+        used = sum(self._call_tokens(call.name) for call in calls)
+        said = max(0, said - used)
+        left = max(len(calls), turn.new_tokens - said - used)
+        shares = [left // len(calls) + (at < left % len(calls)) for at in range(len(calls))]
+        results = [
+            Message("tool", writer.text(f"{name} result {at}", share), answers=call.call_id)
+            for at, (call, share) in enumerate(zip(calls, shares, strict=True))
         ]
-        return "".join(text).removeprefix(" ")
+        return [Message("assistant", writer.text(name + " said", said), calls=tuple(calls)), *results]
+
+    def _call(self, name: str, box: tools.ToolBox, at: int) -> Call:
+        rng = self.writer.rng(name)
+        tool = box.names[int(rng.integers(len(box.names)))]
+        return tools.call(tool, f"call_{int(rng.integers(1 << 40)):010x}{at}", self.writer.words(name, tools.ARGUMENT_WORDS))
+
+    def _call_tokens(self, tool: str) -> int:
+        """Calls of one tool are equally long, as each holds as many words."""
+        if tool not in self._call_sizes:
+            sample = tools.call(tool, "", self.vocabulary.words[: tools.ARGUMENT_WORDS])
+            self._call_sizes[tool] = self.vocabulary.count(f"{sample.name} {sample.arguments}")
+        return self._call_sizes[tool]
+
+    @cached_property
+    def _call_sizes(self) -> dict[str, int]:
+        return {}
+
+    def _images(self, index: int) -> tuple[str, ...]:
+        """The pictures of a session's first message: its own, or the Run's."""
+        plan = self.plan.pictures
+        rng = self.writer.rng("pictures" if plan.reuse else f"pictures {index}")
+        shown = [pictures.picture(rng, plan.width, plan.height) for _ in range(plan.images)]
+        if plan.frames:
+            first = pictures.picture(rng, plan.width, plan.height)
+            shown += [first, *pictures.frames(rng, first, plan.frames - 1)]
+        return tuple(map(pictures.data_url, shown))
+
+    def _blocks(self, index: int, due: Due) -> Prompt:
+        """A prompt of named blocks: equal names at the start of two prompts are a shared prefix, as the trace had it."""
+        size = due.prompt_tokens or self.plan.prompt_tokens
+        blocks = due.blocks[: -(-size // BLOCK_TOKENS)]
+        text = [word for block in blocks for word in self.writer.words(f"block {block}", BLOCK_TOKENS)]
+        text = text[:size] + self.writer.words(f"prompt {index}", size - len(text))
+        return Prompt((Message("user", self.vocabulary.join(text)),), size, due.max_tokens or self.plan.max_tokens)
+
+    def _replayed(self, index: int, recorded: Recorded) -> list[Prompt]:
+        """A recorded session: one request for each assistant message, over all that was said before it.
+
+        Eight fresh words stand before its first message, so that no Run finds another's in the cache.
+        """
+        nonce, count = self.writer.text(f"nonce session {index}", NONCE_TOKENS), self.vocabulary.count
+        parts: list[Message] = []
+        prompts: list[Prompt] = []
+        tokens = NONCE_TOKENS
+        for message in recorded.messages:
+            size = count(message.text)
+            if message.role == "assistant":
+                prompts.append(Prompt(tuple(parts), tokens, max(1, size), think_s=self.plan.think_s if prompts else 0.0))
+            tokens += size
+            parts.append(message if parts else replace(message, content=f"{nonce}\n{message.content}"))
+        return prompts[: self.plan.turns] if self.plan.turns > 1 else prompts
+
+
+def maker_for(plan: LoadPlan, vocabulary: Vocabulary) -> PromptMaker:
+    """The maker of a load's prompts: with the sizes of its trace, where it replays one."""
+    return PromptMaker(plan.prompts, vocabulary, draw(plan).dues if plan.trace is not None else ())

@@ -1,9 +1,5 @@
 """When requests are due: absolute times drawn before the window opens, so that lateness never moves the rest."""
 
-import gzip
-import json
-import math
-import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,22 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perfd.bench.load.plan import Arrival, LoadPlan
-from perfd.domain.identity import Json
+from perfd.bench.load.replay import Due, read_trace
+from perfd.bench.load.sizes import sessions_for
 from perfd.errors import BadInputError
 
 MOST_REQUESTS = 5_000_000
-MOST_TRACE_CHARACTERS = 1_000_000_000
-
-
-@dataclass(frozen=True)
-class Due:
-    """One line of a trace: when, and how long prompt and answer are."""
-
-    at_s: float
-    prompt_tokens: int | None = None
-    max_tokens: int | None = None
-    blocks: tuple[int, ...] = ()
-    """Names of the prompt's blocks, where the trace tells them: equal names are equal text."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +30,12 @@ def draw(plan: LoadPlan) -> Schedule:
     """The schedule of an open plan's sessions. Equal seeds draw equal times, so that two Builds get the same load."""
     if plan.arrival is Arrival.TRACE:
         return Schedule(tuple(_clip(read_trace(plan.trace or Path(), plan.trace_speed), plan)))
-    turns = plan.prompts.requests_per_session
-    rate = (plan.rate_rps or 0.0) / turns
-    wanted = -(-plan.requests // turns) if plan.requests else round(rate * (plan.duration_s or 0.0) - rate * plan.ramp_s / 2)
-    count = max(1, wanted)
-    if count > MOST_REQUESTS:
-        raise BadInputError(f"{count:,} requests are asked, and at most {MOST_REQUESTS:,} are drawn; give a shorter --duration")
+    rate = plan.rate_rps or 0.0
+    wanted = plan.requests or max(1, round(rate * (plan.duration_s or 0.0) - rate * plan.ramp_s / 2))
+    if wanted > MOST_REQUESTS:
+        raise BadInputError(f"{wanted:,} requests are asked, and at most {MOST_REQUESTS:,} are drawn; give a shorter --duration")
+    count, held = sessions_for(plan.prompts, wanted)
+    rate *= count / held
     places = arrivals(count, plan.arrival, plan.burstiness, np.random.default_rng([plan.prompts.seed, 0]))
     times = warp(places, rate, plan.ramp_s)
     if plan.duration_s is not None:
@@ -85,64 +70,3 @@ def warp(places: NDArray[np.float64], rate_rps: float, ramp_s: float) -> NDArray
 def _clip(dues: list[Due], plan: LoadPlan) -> list[Due]:
     kept = dues[: plan.requests] if plan.requests else dues
     return [due for due in kept if plan.duration_s is None or due.at_s < plan.duration_s]
-
-
-def read_trace(path: Path, speed: float = 1.0) -> list[Due]:
-    """The requests of a JSONL trace (gzipped or not), `speed` times as fast; raises BadInputError with the line.
-
-    A line is an object with `timestamp` in ms (Mooncake) or `at_s` in s, and if known `input_length` or `prompt_tokens`,
-    `output_length` or `max_tokens`, and `hash_ids`.
-    """
-    try:
-        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
-            lines = file.read(MOST_TRACE_CHARACTERS).splitlines()
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        raise BadInputError(f"{path}: the trace cannot be read ({error})") from None
-    dues = sorted(
-        (_due(path, number, line) for number, line in enumerate(lines, start=1) if line.strip()), key=lambda due: due.at_s
-    )
-    if not dues:
-        raise BadInputError(f"{path}: the trace holds no request")
-    first = dues[0].at_s
-    return [Due((due.at_s - first) / speed, due.prompt_tokens, due.max_tokens, due.blocks) for due in dues]
-
-
-def _due(path: Path, number: int, line: str) -> Due:
-    place = f"{path}, line {number}"
-    try:
-        body = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise BadInputError(f"{place}: not JSON ({error.msg})") from None
-    if not isinstance(body, dict):
-        raise BadInputError(f"{place}: expected an object with timestamp (ms) or at_s (s)")
-    at_s = _number(place, body, "at_s", 1.0)
-    if at_s is None:
-        at_s = _number(place, body, "timestamp", 0.001)
-    if at_s is None:
-        raise BadInputError(f"{place}: expected timestamp (ms) or at_s (s), saw neither")
-    blocks = body.get("hash_ids", [])
-    if not isinstance(blocks, list) or not all(isinstance(block, int) for block in blocks):
-        raise BadInputError(f"{place}: hash_ids is no list of whole numbers")
-    return Due(
-        at_s,
-        _tokens(place, body, "input_length", "prompt_tokens"),
-        _tokens(place, body, "output_length", "max_tokens"),
-        tuple(blocks),
-    )
-
-
-def _number(place: str, body: dict[str, Json], name: str, scale: float) -> float | None:
-    value = body.get(name)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise BadInputError(f"{place}: {name} is {value!r}, not a number")
-    return float(value) * scale
-
-
-def _tokens(place: str, body: dict[str, Json], *names: str) -> int | None:
-    for name in names:
-        value = _number(place, body, name, 1.0)
-        if value is not None:
-            return max(1, int(value))
-    return None

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from perfd.bench.load.exchange import PlannedRequest
+from perfd.bench.load.messages import Prompt
 from perfd.bench.load.plan import Api, LoadPlan
-from perfd.bench.load.prompts import Prompt
 from perfd.errors import BadInputError
 
 _PATHS = {Api.CHAT: "/chat/completions", Api.COMPLETIONS: "/completions"}
@@ -56,7 +56,9 @@ def body_of(plan: LoadPlan, prompt: Prompt) -> bytes:
         **plan.extra_body,
     }
     if plan.api is Api.CHAT:
-        asked["messages"] = [{"role": role, "content": content} for role, content in prompt.messages]
+        asked["messages"] = [part.json() for part in prompt.parts]
+        if prompt.tools:
+            asked["tools"] = list(prompt.tools)
     else:
         asked["prompt"] = prompt.text
     return json.dumps(asked, ensure_ascii=False).encode()
@@ -83,7 +85,10 @@ def wire_of(plan: LoadPlan, target: Target, prompt: Prompt, index: int) -> bytes
         raise BadInputError("a header holds a character outside Latin-1; HTTP cannot carry it") from None
 
 
-def request_of(plan: LoadPlan, target: Target, prompt: Prompt, place: tuple[int, int, int]) -> PlannedRequest:
-    """A request at its place (index, session, turn)."""
+def request_of(
+    plan: LoadPlan, target: Target, prompt: Prompt, place: tuple[int, int, int], parent: int | None = None
+) -> PlannedRequest:
+    """A request at its place (index, session, turn); `parent` is the session that starts it as its sub-agent."""
     index, session, turn = place
-    return PlannedRequest(index, session, turn, wire_of(plan, target, prompt, index), prompt.max_tokens, prompt.prompt_tokens)
+    wire = wire_of(plan, target, prompt, index)
+    return PlannedRequest(index, session, turn, wire, prompt.max_tokens, prompt.prompt_tokens, prompt.wanted, parent)
