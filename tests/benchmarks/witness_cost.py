@@ -23,7 +23,7 @@ from perfd.domain.subject import Launch
 from perfd.domain.suite import Workload, WorkloadClass
 
 ENGINE = Path(__file__).parents[1] / "engines" / "metered_engine.py"
-FIGURES = ("ttft_s", "tpot_s")
+FIGURES = ("ttft_s", "tpot_s", "send_lag_s")
 
 
 def job(work: Path, launch: Launch) -> Job:
@@ -37,7 +37,8 @@ def drive(server: Server, number: int, seconds: float) -> dict[str, float]:
     """p50 of each figure of one load, in ms."""
     prompts = PromptPlan(prompt_tokens=64, max_tokens=64, occasion=str(number))
     plan = LoadPlan(f"http://{HOST}:{server.port}", "tiny", duration_s=seconds, rate_rps=8.0, prompts=prompts)
-    found = report_json(run_load(plan))["metrics"]
+    answer = report_json(run_load(plan))
+    found = {**answer["metrics"], "send_lag_s": answer["send_lag_s"]}
     return {f"{name} {place}": found[name][place] * 1e3 for name in FIGURES for place in ("p50", "p99")}
 
 
