@@ -103,7 +103,7 @@ def line(name: str, found: Any) -> str:
     kl, null, lost = found["kl_nats"], found["against_null"], found["nll_difference_nats"]
     low, high = kl["interval_95"]
     sure = lost["interval_99"]
-    worse = "worse" if sure[0] > 0.0 else "better" if sure[1] < 0.0 else "no worse within the interval"
+    worse = "worse" if sure[0] > 0.0 else "better" if sure[1] < 0.0 else "likelihood unsure"
     answer = f"moved, {worse}" if null["moved"] else "build noise"
     cells = (
         f"{kl['mean']:.2g} [{max(0.0, low):.2g}, {high:.2g}]",

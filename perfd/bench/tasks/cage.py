@@ -113,7 +113,7 @@ def first_inside(*, is_root: bool) -> int:
     if below == 0:
         become_program(is_root=is_root)
     _, status = os.waitpid(below, 0)
-    os._exit(os.waitstatus_to_exitcode(status) & 0xFF or 0)
+    os._exit(min(1, abs(os.waitstatus_to_exitcode(status))))
 
 
 def become_program(*, is_root: bool) -> None:
@@ -133,10 +133,9 @@ def become_program(*, is_root: bool) -> None:
 
 
 def end_as(first: int) -> None:
-    """Exit as the cage's process 1 did."""
+    """Exit 0 or 1 as the cage's process 1 did: a program must not be able to say 97 for us."""
     _, status = os.waitpid(first, 0)
-    code = os.waitstatus_to_exitcode(status)
-    os._exit(code if code >= 0 else 1)
+    os._exit(min(1, abs(os.waitstatus_to_exitcode(status))))
 
 
 if __name__ == "__main__":
