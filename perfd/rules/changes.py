@@ -20,7 +20,7 @@ _SPIKE = 3
 def changes_of(found: Replay, values: Floats, row: int = 0) -> list[Change]:
     """Every Change of one Series of a Replay, by index; `values` are the Series' own."""
     events = found.tracks[row].events
-    changes = [_change(event) for event in events]
+    changes = [told(event) for event in events]
     taken = {event.index for event in events if event.kind != "variance"}
     changes += _spikes(found, values, row, taken)
     return sorted(changes, key=lambda change: change.index)
@@ -31,7 +31,8 @@ def standing_step(found: Replay, row: int = 0) -> int:
     return found.tracks[row].start
 
 
-def _change(event: Event) -> Change:
+def told(event: Event) -> Change:
+    """The Change that an event is; q is its p as long as no other Series is counted."""
     return Change(
         event.index,
         ChangeKind(event.kind),
@@ -57,7 +58,7 @@ def _spikes(found: Replay, values: Floats, row: int, taken: set[int]) -> list[Ch
         free = end
         far = abs(float(found.distance[row, night])) >= _FAR
         if end - begin <= _SPIKE and (far or end == n):
-            changes.append(_seen(found, values, row, (begin, end)))
+            changes.append(_seen(found, values, row, int(night), (begin, end)))
     return changes
 
 
@@ -73,10 +74,10 @@ def _run(found: Replay, values: Floats, row: int, night: int) -> tuple[int, int]
     return begin, end
 
 
-def _seen(found: Replay, values: Floats, row: int, span: tuple[int, int]) -> Change:
+def _seen(found: Replay, values: Floats, row: int, night: int, span: tuple[int, int]) -> Change:
     begin, end = span
-    scale, phi = float(found.scale[row, end - 1]), float(found.phi[row, end - 1])
-    before, after = float(found.level[row, begin]), float(np.median(values[begin:end]))
+    scale, phi = float(found.scale[row, night]), float(found.phi[row, night])
+    before, after = float(found.level[row, night]), float(np.median(values[begin:end]))
     interval = relative_interval(before, after, spread_of_difference(scale, phi, max(begin, 1), end - begin))
     kind = ChangeKind.TRANSIENT if end < len(values) else ChangeKind.STEP
     return Change(begin, kind, ChangeStatus.SUSPECT, before, after, effect_of(before, after), interval)

@@ -52,12 +52,28 @@ class _Level:
 
 
 @dataclass(frozen=True)
-class _Seen:
-    """All that is known of the comparable Points."""
+class Comparable:
+    """The Points that are like the newest one, and where they stand among all."""
 
     points: Sequence[Point]
+    places: Sequence[int]
     values: Floats
+
+    @classmethod
+    def of(cls, points: Sequence[Point]) -> "Comparable":
+        """Points on other hardware or another clock policy than the last one are left out."""
+        places = [place for place, point in enumerate(points) if point.hardware_hash == points[-1].hardware_hash]
+        kept = [points[place] for place in places]
+        return cls(kept, places, np.array([point.value for point in kept], dtype=np.float64))
+
+
+@dataclass(frozen=True)
+class Seen:
+    """All that is known of the comparable Points; they are row `row` of the Replay."""
+
+    alike: Comparable
     found: Replay
+    row: int
     changes: Sequence[Change]
 
 
@@ -74,22 +90,29 @@ def judge_series(points: Sequence[Point], metric: Metric, policy: Policy | None 
     Verdict is `not comparable` and says why.
     """
     policy = policy or Policy()
-    alike = [place for place, point in enumerate(points) if point.hardware_hash == points[-1].hardware_hash]
-    few = _too_few(len(points), len(alike), policy)
+    alike = Comparable.of(points)
+    few = too_few(len(points), len(alike.points), policy)
     if few is not None:
         return Judgement(few)
-    kept = [points[place] for place in alike]
-    values = np.array([point.value for point in kept])
     found = replay(
-        values[None, :], np.array([len(values)]), settle=False
+        alike.values[None, :], np.array([len(alike.values)]), settle=False
     )  # a Change is known by its Build, so its place may not wander
-    changes = [change for change in changes_of(found, values) if kept[change.index].build not in policy.dismissed]
-    changes = _one_a_build([_blamed(change, kept) for change in changes], kept)
-    verdict = _verdict(_Seen(kept, values, found, changes), metric, policy)
-    return Judgement(verdict, tuple(_moved(change, alike) for change in changes))
+    return conclude(Seen(alike, found, 0, blamed(changes_of(found, alike.values), alike.points, policy)), metric, policy)
 
 
-def _too_few(all_points: int, alike: int, policy: Policy) -> Verdict | None:
+def conclude(seen: Seen, metric: Metric, policy: Policy) -> Judgement:
+    """The Verdict and the Changes, their places counted among all Points."""
+    return Judgement(_verdict(seen, metric, policy), tuple(_moved(change, seen.alike.places) for change in seen.changes))
+
+
+def blamed(changes: Sequence[Change], points: Sequence[Point], policy: Policy) -> list[Change]:
+    """What a person is told of: no dismissed Build, the machine's own doing as a mode, and at most one Change a Build."""
+    kept = [_blamed(change, points) for change in changes if points[change.index].build not in policy.dismissed]
+    return _one_a_build(kept, points)
+
+
+def too_few(all_points: int, alike: int, policy: Policy) -> Verdict | None:
+    """The Verdict where there are too few Points to judge; None where there are enough."""
     needed = policy.reference + 1
     if alike >= needed:
         return None
@@ -106,7 +129,7 @@ def _points(n: int) -> str:
     return "Point" if n == 1 else "Points"
 
 
-def _moved(change: Change, alike: list[int]) -> Change:
+def _moved(change: Change, alike: Sequence[int]) -> Change:
     """The Change with its places counted among all Points."""
     flagged = None if change.flagged_at is None else alike[change.flagged_at]
     return replace(change, index=alike[change.index], flagged_at=flagged)
@@ -129,25 +152,31 @@ def _one_a_build(changes: Sequence[Change], points: Sequence[Point]) -> list[Cha
     return sorted(kept.values(), key=lambda change: change.index)
 
 
-def _verdict(seen: _Seen, metric: Metric, policy: Policy) -> Verdict:
-    last = len(seen.values) - 1
-    base = _measured(seen.found, last)
+def _verdict(seen: Seen, metric: Metric, policy: Policy) -> Verdict:
+    last = len(seen.alike.values) - 1
+    base = _measured(seen.found, seen.row, last)
     tonight = [change for change in seen.changes if change.flagged_at == last]
     if tonight:
-        return _of_change(base, tonight[-1], seen.points, metric)
+        return _of_change(base, tonight[-1], seen.alike.points, metric)
     suspects = (change for change in seen.changes if change.status is ChangeStatus.SUSPECT)
     suspect = next((change for change in suspects if change.kind is ChangeKind.STEP), None)
     if suspect is not None:
-        nights = last + 1 - suspect.index
-        reason = f"{_shown(suspect.effect)}, seen for {nights} of the {policy.lasting} nights that tell a step from a spike"
-        return replace(base, reason=reason, effect=suspect.effect)
-    return _of_level(base, seen.values, seen.found, metric, policy)
+        return replace(base, reason=_waiting(suspect, last, policy), effect=suspect.effect, q=suspect.q)
+    return _of_level(base, seen, metric, policy)
 
 
-def _measured(found: Replay, last: int) -> Verdict:
+def _waiting(suspect: Change, last: int, policy: Policy) -> str:
+    """Why a suspect is not told yet."""
+    nights = last + 1 - suspect.index
+    if nights >= policy.lasting:
+        return f"{_shown(suspect.effect)} for {nights} nights, not yet beyond what chance shows among this many Series"
+    return f"{_shown(suspect.effect)}, seen for {nights} of the {policy.lasting} nights that tell a step from a spike"
+
+
+def _measured(found: Replay, row: int, last: int) -> Verdict:
     """What every Verdict carries: noise, the bar, and the smallest effects that would have been found."""
-    track = found.tracks[0]
-    scale, phi, level = (float(array[0, last]) for array in (found.scale, found.phi, found.level))
+    track = found.tracks[row]
+    scale, phi, level = (float(array[row, last]) for array in (found.scale, found.phi, found.level))
     unit = abs(level) if level else 1.0
     old = last + 1 - track.start
     noise = scale / unit
@@ -180,10 +209,10 @@ def _shown(effect: float) -> str:
     return f"{effect:+.2%}"
 
 
-def _of_level(base: Verdict, values: Floats, found: Replay, metric: Metric, policy: Policy) -> Verdict:
-    level = _level(values, found, policy)
+def _of_level(base: Verdict, seen: Seen, metric: Metric, policy: Policy) -> Verdict:
+    level = _level(seen, policy)
     if level is None:
-        n = len(values) - found.tracks[0].start
+        n = len(seen.alike.values) - standing_step(seen.found, seen.row)
         reason = f"{n} {_points(n)} at the new level, {policy.reference + 1} are needed"
         return replace(base, reason=reason)
     effect = effect_of(level.before, level.after)
@@ -197,12 +226,13 @@ def _of_level(base: Verdict, values: Floats, found: Replay, metric: Metric, poli
     return replace(told, reason=f"{pair}: an effect of {relevant:.2%} cannot be excluded yet")
 
 
-def _level(values: Floats, found: Replay, policy: Policy) -> _Level | None:
-    start, n = standing_step(found), len(values)
+def _level(seen: Seen, policy: Policy) -> _Level | None:
+    values, found, row = seen.alike.values, seen.found, seen.row
+    start, n = standing_step(found, row), len(values)
     new = min(policy.lasting, n - start - policy.reference)
     if new < 1:
         return None
-    scale, phi = float(found.scale[0, n - 1]), float(found.phi[0, n - 1])
+    scale, phi = float(found.scale[row, n - 1]), float(found.phi[row, n - 1])
     old_values, new_values = values[start : n - new], values[n - new :]
     before, after = robust_level(old_values, scale), robust_level(new_values, scale)
     spread = spread_of_difference(scale, phi, len(old_values), new)

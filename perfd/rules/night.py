@@ -1,4 +1,7 @@
-"""One night over many Series: false discoveries are held together, and Changes at one Build become one group.
+"""One night over many Series: all are judged in one pass, false discoveries are held together, and Builds gather their Changes.
+
+    judged = judge_night({series.id: Touched(points, metric, policy, stored_track) for series in ...})
+    judged[series.id].judgement, judged[series.id].track   # the track is JSON: store it, and hand it over tomorrow
 
 A Series' own bar holds its false alarms near one in 10,000 nights whatever the others do; 10,000 Series would still raise one a
 night. `control` therefore gives each Change of tonight a q, the false discovery rate at which it would be told (Benjamini and
@@ -6,17 +9,51 @@ Yekutieli 2001, which allows any dependence), and tells which are told at ten pe
 """
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
+import numpy as np
+
+from perfd.domain.identity import Json
 from perfd.domain.metric import Better, Metric
-from perfd.domain.verdict import Change, ChangeKind, ChangeStatus
+from perfd.domain.run import Point
+from perfd.domain.verdict import Change, ChangeKind, ChangeStatus, Judgement
+from perfd.rules.changes import changes_of, told
+from perfd.rules.judge import Comparable, Policy, Seen, blamed, conclude, too_few
+from perfd.rules.tracks import Memory, fill, take_up, to_store, without_the_gone
+from perfd.stats.replay import Event, Replay, tonight
+from perfd.stats.shape import evidence_since
 
 Key = TypeVar("Key", bound=Hashable)
 
 LEVEL = 0.1
 """The share of told Changes that may be false, on the average night."""
+
+
+_PATIENCE = 30
+"""Nights for which a step that is not beyond chance is asked again."""
+
+
+@dataclass(frozen=True)
+class Touched:
+    """A Series that has a new Point tonight."""
+
+    points: Sequence[Point]
+    """In order, oldest first, the newest last; the last 200 are enough where there is a track, else all that should be seen."""
+    metric: Metric
+    policy: Policy = field(default_factory=Policy)
+    track: Mapping[str, Json] | None = None
+    """What `judge_night` gave for this Series last time."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The Judgement of a Series tonight, its q among all Series, and what to remember of it."""
+
+    judgement: Judgement
+    track: Mapping[str, Json] | None
+    """JSON; None where there are too few Points to remember anything."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +87,86 @@ class Group(Generic[Key]):
     better: tuple[Member[Key], ...]
     suspects: tuple[str, ...]
     """Dependencies that changed with the Build: "torch 2.12.0 to 2.13.0"."""
+
+
+def judge_night(touched: Mapping[Key, Touched], level: float = LEVEL) -> dict[Key, Judged]:
+    """Every Series judged with tonight's Points; a Change of tonight has its q, and is only a suspect where q is above `level`.
+
+    A step that is not told tonight is asked again every night, with the evidence that has come since, for a month.
+    O(window) for a Series whose track is handed over; the others are replayed.
+    """
+    alike = {key: Comparable.of(one.points) for key, one in touched.items() if one.points}
+    few = {
+        key: too_few(len(one.points), len(alike[key].points) if key in alike else 0, one.policy) for key, one in touched.items()
+    }
+    judged = {key: Judged(Judgement(verdict), touched[key].track) for key, verdict in few.items() if verdict is not None}
+    keys = [key for key in touched if few[key] is None]
+    if keys:
+        judged |= _judge(keys, touched, alike, level)
+    return {key: judged[key] for key in touched}
+
+
+def _judge(
+    keys: Sequence[Key], touched: Mapping[Key, Touched], alike: Mapping[Key, Comparable], level: float
+) -> dict[Key, Judged]:
+    memories = [take_up(touched[key].track, alike[key].points, alike[key].values) for key in keys]
+    found = _found([alike[key] for key in keys], memories)
+    asked = {
+        (row, event.index): told(event) for row, key in enumerate(keys) for event in _asked(found, row, alike[key], memories[row])
+    }
+    answers: list[dict[int, Change]] = [{} for _ in keys]
+    for (row, place), change in control(asked, len(touched), level).items():
+        answers[row][place] = change
+    return {key: _answered(found, row, touched[key], (alike[key], memories[row]), answers[row]) for row, key in enumerate(keys)}
+
+
+def _found(alike: Sequence[Comparable], memories: Sequence[Memory]) -> Replay:
+    """All Series judged together, each from where its memory ends."""
+    lengths = np.array([len(one.values) for one in alike])
+    values = np.zeros((len(alike), int(lengths.max())))
+    for row, one in enumerate(alike):
+        values[row, : len(one.values)] = one.values
+    found = tonight(values, lengths, [memory.track for memory in memories], np.array([memory.judged for memory in memories]))
+    for row, memory in enumerate(memories):
+        found.tracks[row] = without_the_gone(found.tracks[row])
+        fill(found, row, memory)
+    return found
+
+
+def _asked(found: Replay, row: int, alike: Comparable, memory: Memory) -> list[Event]:
+    """The events that are asked tonight: those of tonight, and those that wait, with what has come since."""
+    last = len(alike.values) - 1
+    events = found.tracks[row].events
+    out = []
+    for event in events:
+        if event.flagged_at == last:
+            out.append(event)
+        elif event.index in memory.waiting and last - event.index <= _PATIENCE:
+            end = min((other.index for other in events if other.index > event.index), default=last + 1)
+            noise = float(found.scale[row, last]), float(found.phi[row, last])
+            now = evidence_since(alike.values[:end], event.index, event.before, *noise)
+            out.append(replace(event, evidence=max(event.evidence, now)))
+    return out
+
+
+def _answered(found: Replay, row: int, one: Touched, known: tuple[Comparable, Memory], answers: Mapping[int, Change]) -> Judged:
+    """The Judgement, and the memory with what is told from tonight on."""
+    alike, memory = known
+    last, track = len(alike.values) - 1, found.tracks[row]
+    now_told = {place for place, change in answers.items() if change.status is ChangeStatus.DETECTED}
+    track.events = [replace(event, flagged_at=last) if event.index in now_told else event for event in track.events]
+    waiting = (memory.waiting | answers.keys()) - now_told
+    changes = [_as_answered(change, answers, waiting, last) for change in changes_of(found, alike.values, row)]
+    judgement = conclude(Seen(alike, found, row, blamed(changes, alike.points, one.policy)), one.metric, one.policy)
+    kept = replace(memory, waiting=frozenset(waiting))
+    return Judged(judgement, to_store(found, row, kept, alike.points, alike.values))
+
+
+def _as_answered(change: Change, answers: Mapping[int, Change], waiting: Collection[int], last: int) -> Change:
+    if change.status is ChangeStatus.SUSPECT or (change.index not in answers and change.index not in waiting):
+        return change
+    answer = answers.get(change.index, replace(change, status=ChangeStatus.SUSPECT, flagged_at=None))
+    return replace(change, status=answer.status, q=answer.q, flagged_at=last if answer.status is ChangeStatus.DETECTED else None)
 
 
 def control(tonight: Mapping[Key, Change], series: int, level: float = LEVEL) -> dict[Key, Change]:

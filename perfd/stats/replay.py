@@ -103,13 +103,14 @@ def replay(values: Floats, lengths: Ints, bar: float = BAR, spread_bar: float = 
     return done.out
 
 
-def tonight(values: Floats, lengths: Ints, tracks: Sequence[Track], bar: float = BAR, spread_bar: float = SPREAD_BAR) -> Replay:
+def tonight(values: Floats, lengths: Ints, tracks: Sequence[Track], judged: Ints | None = None, *, bar: float = BAR) -> Replay:
     """The newest value of each Series judged, the Tracks being what `replay` or `tonight` left the night before.
 
-    The Tracks given are not changed. O(window) a Series; only the newest column of the nightly arrays is filled.
+    `judged` says how many values of each Series the Tracks know, where that is not all but the newest. The Tracks given are
+    not changed. O(window) a Series; only the new columns of the nightly arrays are filled.
     """
-    done = _Replayer(values, lengths, bar, spread_bar)
-    done.resume(tracks)
+    done = _Replayer(values, lengths, bar, SPREAD_BAR)
+    done.resume(tracks, np.maximum(lengths - 1, 0) if judged is None else judged)
     done.run()
     return done.out
 
@@ -130,15 +131,16 @@ class _Replayer:
         nights = {name: np.zeros(shape, dtype=np.float32) for name in ("distance", "level", "scale", "phi", "step")}
         self.out = Replay([Track() for _ in range(shape[0])], np.zeros(shape, dtype=np.bool_), **nights)
 
-    def resume(self, tracks: Sequence[Track]) -> None:
-        """Goes on from what was remembered, with only the newest night to be examined."""
+    def resume(self, tracks: Sequence[Track], judged: Ints) -> None:
+        """Goes on from what was remembered, with only the newest nights to be examined."""
         self.out.tracks = [replace(track, levels=list(track.levels), events=list(track.events)) for track in tracks]
-        self.cursor = np.maximum(self.lengths - 1, 0)
+        self.cursor = np.array(judged, dtype=np.intp)
         for one, track in enumerate(self.out.tracks):
             self.start[one], self.noise_start[one], self.memory[one] = track.start, track.noise_start, track.memory
             ends = [*(begin for begin, _ in track.levels), track.start][1:]
             for (begin, level), end in zip(track.levels, ends, strict=True):
-                self.closed[one, begin:end] = self.values[one, begin:end] - level
+                first = max(begin, 0)
+                self.closed[one, first : max(end, 0)] = self.values[one, first : max(end, 0)] - level
 
     def run(self) -> None:
         """Examines until no Series has a night left."""

@@ -85,6 +85,20 @@ def step_over_drift(values: Floats, guess: int, noise: Noise, lasting: int) -> f
     return float(steps.max() - noise.log_likelihood(left).max())
 
 
+def evidence_since(values: Floats, index: int, before: float, scale: float, phi: float) -> float:
+    """The log-likelihood ratio of the level that holds from `index` on against the one before, less 1 for having chosen it.
+
+    Residuals are clipped at three standard deviations, so no single night decides.
+    """
+    after = robust_level(values[index:], scale)
+    unit = 1 / math.sqrt(1 - phi**2)
+    held = [
+        np.clip(_whitened((values[None, index:] - level) / scale, phi)[0, 1:], -_CLIP - unit, _CLIP + unit)
+        for level in (before, after)
+    ]
+    return float((held[0] ** 2 - held[1] ** 2).sum() / 2) - 1
+
+
 def slope_before(values: Floats, scale: float, phi: float) -> float:
     """The z of the steepest of the slopes over the last 30, 45 and 60 values, signed; 0 where there are fewer than 30."""
     best = 0.0
