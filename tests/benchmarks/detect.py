@@ -8,17 +8,12 @@ the script says so. Everything is Markdown on stdout; the tables of docs/detecti
 """
 
 import argparse
-import json
-import math
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import scenarios as worlds
+from detect_beside import rivals_table
+from detect_watch import NOISES, ROWS, WARM, Seen, middle, poisson, say, watch, wilson
 from numpy.typing import NDArray
 from oracle import oracle_delays
 from own_set import own_noise
@@ -26,91 +21,9 @@ from tcpd import tcpd_table
 
 from perfd.domain.verdict import ChangeKind
 from perfd.rules.changes import changes_of
-from perfd.stats.replay import Event, Replay, replay
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
-WARM = 40
-"""Nights before the first that counts."""
-DETECTED = frozenset({"step", "mode", "drift", "variance"})
-
-
-@dataclass(frozen=True)
-class Seen:
-    """A Replay of Series with missing nights, and the night of each value, (Series, values)."""
-
-    found: Replay
-    nights: Ints
-    lengths: Ints
-    values: Floats
-    cpu_s: float
-
-    def events(self, row: int, kinds: Iterable[str] = DETECTED) -> list[tuple[int, int, Event]]:
-        """(night of the change, night of the flag, event) of one Series."""
-        wanted = set(kinds)
-        at = self.nights[row]
-        return [(int(at[e.index]), int(at[e.flagged_at]), e) for e in self.found.tracks[row].events if e.kind in wanted]
-
-
-def say(line: str = "") -> None:
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
-
-
-def watch(values: Floats, *, settle: bool = True) -> Seen:
-    """Replays Series whose missing nights are NaN."""
-    there = np.isfinite(values)
-    lengths = there.sum(axis=1)
-    nights = np.argsort(~there, axis=1, kind="stable")
-    packed = np.take_along_axis(np.nan_to_num(values), nights, axis=1)
-    began = time.process_time()
-    found = replay(packed, lengths, settle=settle)
-    return Seen(found, nights, lengths, packed, time.process_time() - began)
-
-
-def poisson(count: int) -> tuple[float, float]:
-    """The exact 95 % interval of a Poisson mean, by bisection."""
-
-    def tail(mean: float, upto: int) -> float:
-        return sum(math.exp(-mean + k * math.log(mean) - math.lgamma(k + 1)) for k in range(upto + 1)) if mean > 0 else 1.0
-
-    def solve(goal: float, upto: int) -> float:
-        low, high = 0.0, 10.0 * (count + 5)
-        for _ in range(80):
-            middle = (low + high) / 2
-            low, high = (middle, high) if tail(middle, upto) > goal else (low, middle)
-        return low
-
-    return (0.0 if count == 0 else solve(0.975, count - 1)), solve(0.025, count)
-
-
-def wilson(hits: int, n: int) -> str:
-    """A share with its 95 % interval."""
-    z, p = 1.96, hits / n
-    middle, half = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    return f"{p:.3f} [{(middle - half) / (1 + z * z / n):.3f}, {(middle + half) / (1 + z * z / n):.3f}]"
-
-
-def middle(delays: list[int]) -> str:
-    """Median delay with its order-statistic interval, and the 90th percentile."""
-    if not delays:
-        return "-"
-    ordered = np.sort(delays)
-    n = len(ordered)
-    half = 0.98 * math.sqrt(n)
-    low, high = ordered[max(int(n / 2 - half), 0)], ordered[min(math.ceil(n / 2 + half), n - 1)]
-    return f"{np.median(ordered):g} [{low:g}, {high:g}], {np.quantile(ordered, 0.9):g}"
-
-
-NOISES: dict[str, Callable[..., Floats]] = {
-    "Gaussian": worlds.gauss,
-    "Student t3": worlds.student,
-    "5 % outliers": worlds.outliers,
-    "5 % outliers, upwards": worlds.slow_outliers,
-    "bimodal": worlds.bimodal,
-    "AR(0.6)": worlds.autoregressive,
-    "uneven, missing": worlds.uneven,
-}
 
 
 def aa_table(rng: np.random.Generator, rows: int) -> None:
@@ -129,33 +42,6 @@ def aa_table(rng: np.random.Generator, rows: int) -> None:
         told = " | ".join(str(kinds.count(kind)) for kind in ("step", "mode", "drift", "variance"))
         say(f"| {name} | {counted} | {told} | {rate} | ≤ 1 | {suspects:.4f} | ≤ 0.01 |")
     say()
-
-
-@dataclass(frozen=True)
-class Row:
-    """A row of the step table."""
-
-    name: str
-    noise: str
-    size: float
-    near: float | None
-    wide: float | None
-    delay: float | None
-    first: float | None = None
-    third: float | None = None
-
-
-ROWS = (
-    Row("1.5 sd", "Gaussian", 1.5, None, None, None),
-    Row("2 sd", "Gaussian", 2, 0.90, 0.97, 6),
-    Row("3 sd", "Gaussian", 3, 0.97, None, 4, None, 0.95),
-    Row("5 sd", "Gaussian", 5, 0.99, None, 3, 0.95),
-    Row("3 sd in t3", "Student t3", 3, None, None, None),
-    Row("3 sd in outliers", "5 % outliers", 3, None, 0.97, 5),
-    Row("3 sd in bimodal", "bimodal", 3, None, 0.95, 7),
-    Row("3 sd in AR(0.6)", "AR(0.6)", 3, None, 0.95, 10),
-    Row("3 sd in uneven, missing", "uneven, missing", 3, None, None, None),
-)
 
 
 def step_table(rng: np.random.Generator, rows: int) -> None:
@@ -371,71 +257,13 @@ def cost_table(rng: np.random.Generator, *, quick: bool) -> None:
     say()
 
 
-def rivals_table(rng: np.random.Generator, python: str | None, rows: int) -> None:
-    """The tools that a user would pick instead, on the same data."""
-    if python is None:
-        say("No --rivals: apache-otava, asv and ruptures were not run.\n")
-        return
-    cases = _rival_cases(rng, rows)
-    asked = {name: [[None if math.isnan(v) else v for v in row] for row in case.values.tolist()] for name, case in cases.items()}
-    script = Path(__file__).with_name("detect_rivals.py")
-    done = subprocess.run([python, str(script)], input=json.dumps(asked), capture_output=True, text=True, check=False)
-    if done.returncode:
-        say(f"The rivals could not run: {done.stderr.strip().splitlines()[-1]}\n")
-        return
-    answers = json.loads(done.stdout)
-    say(f"### Beside the tools that a user would pick instead ({rows} Series a row, the same data, online)\n")
-    say("Recall within ±5 / median delay / false alarms in 1,000 nights; CPU microseconds a Series-night.\n")
-    names = list(answers)
-    say("| scenario | perfd | " + " | ".join(names) + " |")
-    say("|---|---|" + "---|" * len(names))
-    for name, case in cases.items():
-        seen = watch(case.values, settle=False)
-        ours = [[(place, flag) for place, flag, _ in seen.events(row, {"step"})] for row in range(rows)]
-        theirs = [_cell(answers[tool]["flags"][name], case.change) for tool in names]
-        say(f"| {name} | {_cell(ours, case.change)} | " + " | ".join(theirs) + " |")
-        cpu = seen.cpu_s / int(seen.lengths.sum()) * 1e6
-    say(f"| CPU µs a Series-night | {cpu:.0f} | " + " | ".join(f"{answers[tool]['us']:.0f}" for tool in names) + " |\n")
-
-
-def _rival_cases(rng: np.random.Generator, rows: int) -> dict[str, worlds.Planted]:
-    none = np.full(rows, -1)
-    cases = {f"A/A {name}": worlds.Planted(100 + noise(rng, rows), none) for name, noise in NOISES.items()}
-    for row in ROWS[1:]:
-        cases[row.name] = worlds.with_step(rng, NOISES[row.noise](rng, rows), row.size)
-    slope = np.clip((np.arange(worlds.NIGHTS)[None, :] - 35) * 0.05, 0, 5)
-    cases["drift"] = worlds.Planted(100 + worlds.gauss(rng, rows) + slope, none)
-    at = worlds.changes(rng, rows)
-    night = np.arange(worlds.NIGHTS)[None, :]
-    cases["spread x3"] = worlds.Planted(100 + worlds.gauss(rng, rows) * np.where(night >= at[:, None], 3, 1), none)
-    spike = (night >= at[:, None]) & (night < at[:, None] + 2)
-    cases["spike of 2 nights"] = worlds.Planted(100 + worlds.gauss(rng, rows) + 8 * spike, none)
-    cases["sticky modes"] = worlds.Planted(100 + worlds.sticky(rng, rows)[0], none)
-    return cases
-
-
-def _cell(flags: list[list[tuple[int, int]]], change: Ints) -> str:
-    hits, delays, wrong = 0, [], 0
-    for row, planted in zip(flags, change, strict=True):
-        hit = None
-        for place, flag in row:
-            if planted >= 0 and hit is None and abs(place - planted) <= 5 and flag >= planted:
-                hit = flag - planted
-            elif flag >= WARM and not (planted >= 0 and abs(place - planted) <= 5):
-                wrong += 1
-        if hit is not None:
-            hits += 1
-            delays.append(hit)
-    rate = f"{wrong / (len(change) * (worlds.NIGHTS - WARM)) * 1e3:.1f}"
-    return rate if change[0] < 0 else f"{hits / len(change):.2f} / {np.median(delays) if delays else math.nan:g} / {rate}"
-
-
 def main() -> None:
     """Prints every table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int, default=2028)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--rivals")
+    parser.add_argument("--kept", type=Path, default=Path(".benchmarks/rivals"), help="where the rivals' answers are kept")
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     options = parser.parse_args()
     np.seterr(all="ignore")
@@ -449,7 +277,7 @@ def main() -> None:
     power_table(rng, rows)
     own_table(rng, options.data, rows)
     tcpd_table(options.data, options.rivals, say)
-    rivals_table(rng, options.rivals, 4 if options.quick else 6)
+    rivals_table(options.seed, options.rivals, options.kept, 4 if options.quick else 50)
     cost_table(rng, quick=options.quick)
 
 
