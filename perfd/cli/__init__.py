@@ -25,7 +25,7 @@ def main(context: click.Context, config_path: Path | None) -> None:
     context.obj = config_path
 
 
-_STAGES = ("watch", "plan", "build", "measure", "judge", "report", "work")
+_STAGES = ("watch", "plan", "build", "measure", "judge", "confirm", "report", "work")
 _OWN = ("compare", "detect", "doctor", "kernels", "load", "nightly", "serve")
 main.modules = {
     "db": "perfd.cli.database",

@@ -1,71 +1,50 @@
-"""Budgets: a Series against the level it had at a pinned release, however small every single step since then was."""
+"""Budgets: what has added up against a pinned release, although every single step was below the bar."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from perfd.domain.budget import Budget
-from perfd.domain.metric import Better, Metric, MetricKind
+from perfd.domain.metric import Better, Metric
 from perfd.domain.run import Point
-from perfd.domain.suite import WorkloadClass
+from perfd.domain.verdict import Outcome, Verdict
+from perfd.stats.shape import effect_of, relative_interval, robust_level, spread_of_difference
 
-NEWEST = 4
-"""Points that tell where a Series stands now."""
-ONE_SIDED = 2.33
-"""Standard deviations: an alarm is false in at most 1 % of nights on which the budget is just used up."""
-JUDGED = frozenset({MetricKind.SPEED, MetricKind.QUALITY})
+DETECTOR = "budget/1"
+NEEDED = 4
 
 
 @dataclass(frozen=True)
-class Spent:
-    """How much of a budget is gone."""
+class Budget:
+    """How much worse than a pinned release a Series may become, all steps together."""
 
-    effect: float
-    """The newest level over the pinned one, minus one."""
-    lost: float
-    """The same in the direction that is worse."""
-    surely: float
-    """What is lost at the least, by the noise of the Series."""
-    over: bool
-    back: bool
-    """Whether the loss is within the budget again, by its best estimate."""
+    build: str
+    """The pinned release's Build."""
+    allowed: float
+    """Relative: 0.03 is three per cent."""
 
 
-def applies(budget: Budget, subject: str, metric: Metric, workload_class: WorkloadClass) -> bool:
-    """Whether the budget is for this Series."""
-    wanted = metric.name == budget.metric if budget.metric else metric.kind in JUDGED
-    return wanted and subject == budget.engine and budget.workload_class in {"", workload_class.value}
+def judge_budget(points: Sequence[Point], metric: Metric, budget: Budget) -> Verdict:
+    """Worse when the newest Points exceed the budget for certain, same when they surely keep it, unsure between."""
+    pinned = [point.value for point in points if point.build == budget.build]
+    newest = [point.value for point in points[-2 * NEEDED :] if point.build != budget.build]
+    if not pinned or len(newest) < NEEDED:
+        reason = f"{len(pinned)} Points of the pinned release and {len(newest)} new ones, 1 and {NEEDED} are needed"
+        return Verdict(Outcome.UNSURE, reason, DETECTOR, len(newest))
+    old, new = np.array(pinned), np.array(newest)
+    scale = _scale(np.array([point.value for point in points]))
+    before, after = robust_level(old, scale), robust_level(new, scale)
+    interval = relative_interval(before, after, spread_of_difference(scale, 0.2, len(old), len(new)))
+    effect = effect_of(before, after)
+    low, high = interval if metric.better is Better.LOWER else (-interval[1], -interval[0])
+    outcome = Outcome.WORSE if low > budget.allowed else Outcome.SAME if high <= budget.allowed else Outcome.UNSURE
+    reason = (
+        f"{effect:+.2%} against the pinned release ({interval[0]:+.2%} to {interval[1]:+.2%}); {budget.allowed:.2%} is allowed"
+    )
+    return Verdict(outcome, reason, DETECTOR, len(new), effect, interval, budget.allowed)
 
 
-def spent(points: Sequence[Point], metric: Metric, budget: Budget) -> Spent | None:
-    """What the Series has lost since the pinned Revision; absent where that has no Point comparable with the newest."""
-    alike = [point for point in points if point.hardware_hash == points[-1].hardware_hash]
-    pinned = [place for place, point in enumerate(alike) if point.revision.startswith(budget.revision)]
-    newer = [point.value for point in alike[pinned[-1] + 1 :]] if pinned else []
-    old = [alike[place].value for place in pinned]
-    if len(newer) < NEWEST or float(np.median(old)) == 0.0:
-        return None
-    before, now = float(np.median(old)), float(np.median(newer[-NEWEST:]))
-    effect = now / before - 1.0
-    lost = effect if metric.better is Better.LOWER else -effect
-    spread = _noise([point.value for point in alike]) / abs(before) * math.sqrt(1.0 / len(old) + 1.0 / NEWEST)
-    surely = lost - ONE_SIDED * spread
-    return Spent(effect, lost, surely, over=surely > budget.share, back=lost <= budget.share)
-
-
-def _noise(values: Sequence[float]) -> float:
-    """Standard deviation from night to night; differences of neighbours, so that a drift is no noise."""
-    differences = np.abs(np.diff(np.asarray(values)))
-    return float(1.4826 * np.median(differences) / math.sqrt(2.0)) if len(differences) else 0.0
-
-
-def cause(budget: Budget, fingerprint: str) -> str:
-    """The natural key of what the budget says of one Series."""
-    return f"budget:{budget.revision}:{budget.share:g}:{fingerprint}"
-
-
-def title(budget: Budget, subject: str, label: str, found: Spent) -> str:
-    """One sentence: what is lost, against which release, and how much was allowed."""
-    return f"{subject}: {label} {found.effect:+.1%} since the pinned {budget.revision[:12]}, budget {budget.share:.1%}"
+def _scale(values: np.ndarray) -> float:
+    """Night-to-night noise from neighbouring differences, which slow drifts and old steps hardly touch."""
+    gaps = np.abs(np.diff(values))
+    return max(1.4826 * float(np.median(gaps)) / float(np.sqrt(2)), 1e-12)

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from perfd.domain.budget import Budget
 from perfd.domain.occasion import Occasion
 from perfd.domain.run import Point
-from perfd.domain.verdict import OPEN_STATES, RegressionState
-from perfd.rules.budget import applies, cause, spent, title
+from perfd.domain.verdict import OPEN_STATES, Outcome, RegressionState
+from perfd.rules.budget import Budget as Spending
+from perfd.rules.budget import judge_budget
+from perfd.rules.pins import applies, cause, comparable, pinned_build, title
 from perfd.stages.context import Context
 from perfd.stages.labels import label
 from perfd.stages.telling import tell_fixed
@@ -24,18 +26,19 @@ def judge_budgets(context: Context, occasion: Occasion, series: SeriesInfo, poin
 
 def _judge(context: Context, occasion: Occasion, what: tuple[Budget, SeriesInfo], points: Sequence[Point]) -> None:
     budget, series = what
-    found = spent(points, series.metric, budget)
-    if found is None:
+    alike = comparable(points)
+    build = pinned_build(budget, alike)
+    if build is None:
         return
+    verdict = judge_budget(alike, series.metric, Spending(build, budget.share))
     key = cause(budget, series.key.fingerprint)
-    if found.over:
-        reason = f"{found.lost:.2%} is lost, at the least {found.surely:.2%}, and {budget.share:.2%} was allowed"
-        said = title(budget, series.key.subject, label(series), found)
+    if verdict.outcome is Outcome.WORSE:
+        said = title(budget, series.key.subject, label(series), verdict)
         context.store.regressions.open_budget(
-            occasion, points[-1].build, key, said, actor=ACTOR, reason=reason, now=context.now()
+            occasion, points[-1].build, key, said, actor=ACTOR, reason=verdict.reason, now=context.now()
         )
-    elif found.back:
-        _close(context, key, f"{found.lost:.2%} is lost, and {budget.share:.2%} was allowed")
+    elif verdict.outcome is Outcome.SAME:
+        _close(context, key, verdict.reason)
 
 
 def _close(context: Context, key: str, reason: str) -> None:

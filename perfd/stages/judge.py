@@ -8,8 +8,10 @@ from datetime import timedelta
 from perfd.domain.metric import MetricKind
 from perfd.domain.occasion import Occasion, OccasionState
 from perfd.domain.run import OccasionKind, Point
-from perfd.domain.verdict import OPEN_STATES, RegressionState
+from perfd.domain.verdict import OPEN_STATES, Change, Judgement, RegressionState
 from perfd.rules.judge import Policy, judge_series
+from perfd.rules.many import held_to_all
+from perfd.rules.night import control
 from perfd.rules.regressions import OPENING, Action, Join, Known, Move, Open, Standing, act
 from perfd.stages.budgets import judge_budgets
 from perfd.stages.comparison import judge_comparison
@@ -45,6 +47,21 @@ class _Tonight:
         return [replace(one, rank=bisect_left(orders[one.subject], ordinal)) for one, ordinal in self.standing]
 
 
+@dataclass(frozen=True)
+class _Judged:
+    """A Series with its own judgement, before it is held to all of the night."""
+
+    series: SeriesInfo
+    points: Sequence[Point]
+    judgement: Judgement
+
+    @property
+    def flagged(self) -> Change | None:
+        """The Change that tonight is the first to call detected."""
+        last = len(self.points) - 1
+        return next((change for change in self.judgement.changes if change.flagged_at == last), None)
+
+
 def judge(context: Context) -> bool:
     """One measured occasion is judged; False when all that are planned still wait for Runs."""
     for occasion in context.store.occasions.every_in_state(OccasionState.PLANNED):
@@ -66,17 +83,30 @@ def _judge(context: Context, occasion: Occasion) -> bool:
 
 
 def _judge_series(context: Context, occasion: Occasion) -> _Tonight:
-    """Every Series that the occasion touched has its Verdict and its Changes."""
+    """Every Series that the occasion touched has its Verdict and its Changes; new ones are held to all Series together."""
     tonight, dismissed = _Tonight(), _dismissed(context)
     touched = context.store.judgements.touched(occasion)
+    new: dict[int, _Judged] = {}
     for done, series in enumerate(touched):
         context.tell.steps("judge", done + 1, len(touched), label(series))
         points = context.store.judgements.history(series.id)
         judgement = judge_series(points, series.metric, Policy(dismissed=dismissed.get(series.id, frozenset())))
-        context.store.judgements.write(series.id, occasion, points, judgement, context.now())
         judge_budgets(context, occasion, series, points)
-        _remember(context, tonight, series, points, judgement.verdict.noise)
+        judged = _Judged(series, points, judgement)
+        if judged.flagged is None:
+            _write(context, occasion, tonight, judged)
+        else:
+            new[series.id] = judged
+    controlled = control({key: judged.flagged for key, judged in new.items() if judged.flagged is not None}, len(touched))
+    for key, judged in new.items():
+        _write(context, occasion, tonight, replace(judged, judgement=held_to_all(judged.judgement, controlled[key])))
     return tonight
+
+
+def _write(context: Context, occasion: Occasion, tonight: _Tonight, judged: _Judged) -> None:
+    series, points = judged.series, judged.points
+    context.store.judgements.write(series.id, occasion, points, judged.judgement, context.now())
+    _remember(context, tonight, series, points, judged.judgement.verdict.noise)
 
 
 def _dismissed(context: Context) -> Mapping[int, frozenset[str]]:
