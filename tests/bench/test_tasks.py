@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from perfd.bench.runner import run_child
-from perfd.bench.tasks import retrieval
+from perfd.bench.tasks import gsm8k, retrieval
 from perfd.bench.tasks.folder import evals_folder
 from perfd.bench.tasks.gsm8k import final_number
-from perfd.bench.tasks.items import Answer
+from perfd.bench.tasks.items import Answer, Place
 from perfd.bench.tasks.sandbox import check_sandbox
 from perfd.domain.job import Job
 from perfd.domain.metric import METRICS, Metric
@@ -110,12 +110,11 @@ def test_an_engine_without_answers_to_most_items_fails_the_run(score: Score, tmp
     assert "10 of 10 items had no answer" in results.reason
 
 
-def test_other_items_than_the_suite_pins_are_refused(score: Score, tmp_path: Path) -> None:
+def test_other_items_than_the_suite_pins_are_refused(tmp_path: Path) -> None:
     problems(tmp_path, 4)
-    results = score({**GSM8K, "data_sha256": "0" * 64}, {"otherwise": "1"})
 
-    assert results.state is RunState.FAILED
-    assert "the items of GSM8K are others than the suite pins" in results.reason
+    with pytest.raises(BadInputError, match="the items of GSM8K are others than the suite pins"):
+        gsm8k.load({**GSM8K, "data_sha256": "0" * 64}, Place(tmp_path, tmp_path), 0)
 
 
 def test_a_missing_folder_is_one_sentence(score: Score, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,13 +138,12 @@ def test_the_workload_names_its_folder_before_the_environment_does(monkeypatch: 
 @pytest.mark.parametrize(
     "content", ["", "no json", "[1]", '{"question": 7, "answer": "#### 1"}', '{"question": "?", "answer": "none"}']
 )
-def test_broken_items_are_told_and_not_scored(score: Score, tmp_path: Path, content: str) -> None:
+def test_broken_items_are_told_and_not_scored(tmp_path: Path, content: str) -> None:
     problems(tmp_path, 1)
     (tmp_path / "gsm8k_test.jsonl").write_text(content)
-    results = score(GSM8K, {"otherwise": "1"})
 
-    assert (results.state, results.failure) == (RunState.FAILED, FailureKind.HARNESS)
-    assert "own fault" not in results.reason
+    with pytest.raises(BadInputError, match=r"gsm8k_test\.jsonl|item(| 0) of GSM8K"):
+        gsm8k.load(GSM8K, Place(tmp_path, tmp_path), 0)
 
 
 @pytest.mark.parametrize(
@@ -184,7 +182,16 @@ def test_programs_that_pass_their_tests_are_right(score: Score, tmp_path: Path) 
 FUNCTION = {
     "name": "math.area",
     "description": "",
-    "parameters": {"type": "dict", "properties": {"base": {"type": "float"}, "unit": {"type": "string"}}, "required": ["base"]},
+    "parameters": {
+        "type": "dict",
+        "properties": {
+            "base": {"type": "float"},
+            "unit": {"type": "string"},
+            "sides": {"type": "integer"},
+            "corners": {"type": "array", "items": {"type": "integer"}},
+        },
+        "required": ["base"],
+    },
 }
 
 
@@ -195,6 +202,9 @@ def test_tool_calls_are_matched_by_their_syntax_tree(score: Score, tmp_path: Pat
         "math.area(unit='Square-Metres', base=10)": True,
         "[math.area(10)]": False,
         "[math.area(base='10')]": False,
+        "[math.area(base=10, sides=3.0)]": False,
+        "[math.area(base=10, sides=3, corners=[1, 2])]": True,
+        "[math.area(base=10, corners=(1, 2))]": False,
         "[math.area(base=11)]": False,
         "[math.area(unit='square metres')]": False,
         "[math.area(base=10, height=2)]": False,
@@ -205,7 +215,8 @@ def test_tool_calls_are_matched_by_their_syntax_tree(score: Score, tmp_path: Pat
     }
     ids = [f"m_{n}" for n in range(len(says_right))]
     asked = [{"id": one, "question": [[{"role": "user", "content": f"Question {one}."}]], "function": [FUNCTION]} for one in ids]
-    truth = [{"id": one, "ground_truth": [{"math.area": {"base": [10], "unit": ["square metres", ""]}}]} for one in ids]
+    values = {"base": [10], "unit": ["square metres", ""], "sides": [3, ""], "corners": [[1, 2], ""]}
+    truth = [{"id": one, "ground_truth": [{"math.area": values}]} for one in ids]
     write_rows(tmp_path / "bfcl" / "BFCL_v4_multiple.json", asked)
     write_rows(tmp_path / "bfcl" / "answers_BFCL_v4_multiple.json", truth)
     script = {"answers": [{"has": f"Question {one}.", "says": text} for one, text in zip(ids, says_right, strict=True)]}

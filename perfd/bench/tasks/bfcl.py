@@ -66,13 +66,13 @@ def _item(row: Mapping[str, Any], expected: Mapping[str, Any], *, native: bool) 
 
 def matches(answer: Answer, wanted: Sequence[Mapping[str, Any]], functions: Sequence[Mapping[str, Any]]) -> bool:
     """Whether the answer's calls are the wanted ones, in any order and no more."""
-    required = {str(one["name"]): set(one.get("parameters", {}).get("required", ())) for one in functions}
+    described = {str(one["name"]): one.get("parameters", {}) for one in functions}
     left = list(calls(answer))
     if len(left) != len(wanted):
         return False
     for each in wanted:
         (name, arguments), *_ = each.items()
-        found = next((call for call in left if is_call(call, name, arguments, required.get(name, set()))), None)
+        found = next((call for call in left if is_call(call, name, arguments, described.get(name, {}))), None)
         if found is None:
             return False
         left.remove(found)
@@ -122,9 +122,12 @@ def _value(node: ast.expr) -> Any:
         return ast.unparse(node)
 
 
-def is_call(call: Call, name: str, arguments: Mapping[str, Sequence[Any]], required: set[str]) -> bool:
+def is_call(call: Call, name: str, arguments: Mapping[str, Sequence[Any]], described: Mapping[str, Any]) -> bool:
     """Whether the call is of that function, with a listed value for each argument and none left out that must be there."""
     if call.name.replace(".", "_") != name.replace(".", "_"):
+        return False
+    types, required = described.get("properties", {}), set(described.get("required", ()))
+    if any(not fits(value, types.get(key, {})) for key, value in call.arguments.items()):
         return False
     if not call.arguments.keys() <= arguments.keys() or not required & arguments.keys() <= call.arguments.keys():
         return False
@@ -134,8 +137,18 @@ def is_call(call: Call, name: str, arguments: Mapping[str, Sequence[Any]], requi
     )
 
 
+def fits(value: Any, described: Mapping[str, Any]) -> bool:
+    """False for 5.0 where a whole number is wanted, and for a tuple where a list is; the other way round BFCL forgives."""
+    kind = described.get("type")
+    if isinstance(value, tuple) and kind == "array":
+        return False
+    if isinstance(value, list | tuple):
+        return all(fits(one, described.get("items", {})) for one in value)
+    return kind != "integer" or not isinstance(value, float)
+
+
 def same(value: Any, option: Any) -> bool:
-    """Whether two values are equal as BFCL has it: 5 is 5.0, True is not 1, and texts are compared by their letters."""
+    """Whether two values are equal as BFCL has it: True is not 1, and texts are compared by their letters."""
     if isinstance(value, bool) or isinstance(option, bool):
         return value is option
     if isinstance(value, str) and isinstance(option, str):
