@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 
 from perfd.domain.codec import to_json
-from perfd.site import documents, runs, series
+from perfd.site import believed, documents, runs, series
 from perfd.site.choosing import WORDS, choose, chosen_of
 from perfd.site.parameters import MOST_CHARACTERS, Limit, Offset, SeriesId
 from perfd.site.rows import in_list_order
@@ -61,6 +61,12 @@ def list_regressions(site: Here, offset: Offset = 0, limit: Limit = 100, *, only
     rows = site.store.regressions.unanswered() if only_open else site.store.regressions.every()
     shown = rows[offset : offset + limit]
     return {"total": len(rows), "offset": offset, "limit": limit, "regressions": [_regression(row) for row in shown]}
+
+
+@router.get("/false-alarms")
+def list_false_alarms(site: Here) -> Document:
+    """How often perfd was wrong in the last thirty days: A/A comparisons called different, suspects that were not reproduced."""
+    return believed.false_alarms(site, site.clock())
 
 
 @router.get("/status")

@@ -7,7 +7,7 @@ from starlette.responses import HTMLResponse
 
 from perfd.domain.run import RunState
 from perfd.domain.verdict import Outcome
-from perfd.site import sentences
+from perfd.site import believed, sentences
 from perfd.site.choosing import Choice, choose, chosen_of, parts_of
 from perfd.site.parameters import Limit, Offset, linker
 from perfd.site.regressions import words
@@ -46,6 +46,7 @@ def home(request: Request, site: Here, offset: Offset = 0, limit: Limit = 200) -
         overdue=sentences.overdue(status.last_night, site.due_by(now)),
         night=_night(status.last_night, sentences.home(status.last_night, len(unanswered), now)),
         regressions=[words(one) for one in reversed(unanswered)],
+        believed=believed.sentence(believed.false_alarms(site, now)),
         next_night=next_night,
         until_s=(next_night - now).total_seconds(),
         queue=sum(one.queued for one in status.queue),
