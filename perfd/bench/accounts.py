@@ -8,7 +8,7 @@ from perfd.bench.ask import Asker
 from perfd.bench.cache import CacheAccount, Policy, account, requests_of
 from perfd.bench.cache.ids import engine_ids
 from perfd.bench.load import LoadPlan, LoadReport
-from perfd.bench.load.prompts import PromptMaker, learn_vocabulary
+from perfd.bench.load.prompts import learn_vocabulary, maker_for
 from perfd.bench.measured import Measured
 from perfd.bench.utilisation import Utilisation, utilisation
 from perfd.bench.witness import Testimony, Witness, policy_of
@@ -65,8 +65,10 @@ def accounts(job: Job, load: Driven, witness: Witness) -> Accounts:
 def cache_account(job: Job, load: Driven, policy: Policy) -> CacheAccount:
     """The cache's account, by the engine's own ids where it tells them."""
     traces, prompts = load.report.traces, load.plan.prompts
-    maker = PromptMaker(prompts, learn_vocabulary(load.tokenizer))
+    maker = maker_for(load.plan, learn_vocabulary(load.tokenizer), traces)
     ids = engine_ids(job.launch.dialect if job.launch else "", load.asker, load.plan, traces, maker)
     requests, basis = requests_of(traces, maker, ids)
     sent = sum(trace.sent_ns is not None for trace in traces)
-    return replace(account(requests, policy, basis, wants_reuse=prompts.reuse_prefix), left_out=sent - len(requests))
+    # A later turn begins with the turns before it, whatever else its Workload shares.
+    wants_reuse = prompts.reuse_prefix or any(trace.turn > 0 for trace in traces)
+    return replace(account(requests, policy, basis, wants_reuse=wants_reuse), left_out=sent - len(requests))

@@ -8,8 +8,9 @@ import pytest
 
 from perfd.bench.cache import Basis, Blocks, CacheRequest, Slots, TtftFit, account, fit_ttft, requests_of
 from perfd.bench.cache.policies import block_hashes, infinite
-from perfd.bench.cache.requests import TEMPLATE_ID, first_within, word_ids
+from perfd.bench.cache.requests import TEMPLATE_ID, Template, first_within, word_ids
 from perfd.bench.load import PromptKind, PromptPlan, RequestOutcome, RequestTrace
+from perfd.bench.load.plan import AgentPlan
 from perfd.bench.load.prompts import ESTIMATED, PromptMaker, Vocabulary
 
 SECOND = 1_000_000_000
@@ -294,16 +295,46 @@ def trace(session: int, turn: int, prompt_tokens: int) -> RequestTrace:
     )  # fmt: skip
 
 
-def test_prompts_are_made_again_and_their_words_are_tokens() -> None:
-    maker = PromptMaker(PLAN, Vocabulary(ESTIMATED.words, ESTIMATED.first_words, lines=True, exact=True))
-    traces = [trace(session, turn, 96 + 32 * turn + 24) for session in range(2) for turn in range(3)]
+EXACT = Vocabulary(ESTIMATED.words, ESTIMATED.first_words, lines=True, exact=True)
 
-    requests, basis = requests_of(traces, maker)
+
+def test_prompts_are_made_again_and_their_words_are_tokens() -> None:
+    traces = [trace(session, 0, 96 + 24) for session in range(2)]
+
+    requests, basis = requests_of(traces, PromptMaker(PLAN, EXACT))
 
     assert basis is Basis.WORDS
-    assert [len(one.ids) for one in requests[:3]] == [120, 152, 184]
-    assert infinite(requests, Slots(1))[:3] == [0, 120, 152]
-    assert infinite(requests, Slots(1))[3] == 24  # another session shares the template and nothing else
+    assert [len(one.ids) for one in requests] == [120, 120]
+    assert infinite(requests, Slots(1)) == [0, 24]  # another session shares the template and nothing else
+
+
+def test_a_template_that_grows_with_the_messages_keeps_turns_together() -> None:
+    traces = [trace(session, turn, 96 + 30 + 43 * turn) for session in range(2) for turn in range(3)]
+
+    requests, basis = requests_of(traces, PromptMaker(PLAN, EXACT))
+
+    assert basis is Basis.ESTIMATE
+    assert [len(one.ids) for one in requests[:3]] == [126, 169, 212]
+    assert infinite(requests, Slots(1)) == [0, 126, 168, 30, 126, 168]
+
+
+def test_tools_and_pictures_make_words_an_estimate() -> None:
+    with_tools = PromptMaker(replace(PLAN, prompt_tokens=2000, agent=AgentPlan(tools=2)), EXACT)
+    first, second = with_tools.chain(0)[:2]
+    traces = [
+        replace(trace(0, at, one.prompt_tokens), asked_prompt_tokens=one.prompt_tokens) for at, one in enumerate((first, second))
+    ]
+
+    requests, basis = requests_of(traces, with_tools)
+
+    assert basis is Basis.ESTIMATE
+    assert infinite(requests, Slots(1))[1] > 0.9 * first.prompt_tokens
+
+
+def test_an_engine_that_counts_otherwise_than_its_tokenizer_makes_an_estimate() -> None:
+    _, basis = requests_of([trace(0, 0, 7)], PromptMaker(PLAN), lambda _: [1, 2, 3, 4, 5])
+
+    assert basis is Basis.ESTIMATE
 
 
 def test_words_without_a_known_tokenizer_are_an_estimate() -> None:
@@ -337,7 +368,11 @@ def test_a_prompt_that_was_not_made_by_the_plan_is_left_out() -> None:
 def test_template_tokens_stand_before_the_words() -> None:
     prompt = PromptMaker(PLAN).chain(0)[0]
 
-    ids = word_ids(prompt, 100)
+    ids = word_ids(prompt, 100, Template(head=3))
 
     assert ids[:3].tolist() == [TEMPLATE_ID] * 3
     assert len(ids) == 100
+
+
+def test_a_server_that_counts_fewer_tokens_than_words_cuts_them() -> None:
+    assert len(word_ids(PromptMaker(PLAN).chain(0)[0], 50, Template())) == 50

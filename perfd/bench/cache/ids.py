@@ -6,6 +6,7 @@ from perfd.bench.ask import Asker
 from perfd.bench.engine import EngineError
 from perfd.bench.load import Api, LoadPlan, RequestOutcome, RequestTrace
 from perfd.bench.load.prompts import Prompt, PromptMaker
+from perfd.domain.identity import Json
 
 MOST_TOKENS, MOST_REQUESTS = 500_000, 2_000
 """Beyond these, prompts are not sent to the tokenizer a second time (it would take seconds): words stand for tokens then."""
@@ -37,7 +38,7 @@ def llamacpp_ids(asker: Asker, api: Api) -> Ids:
     def ask(prompt: Prompt) -> Sequence[int]:
         text = prompt.text
         if api is Api.CHAT:
-            text = str(asker.post("/apply-template", {"messages": _messages(prompt)}).get("prompt", ""))
+            text = str(asker.post("/apply-template", _asked(prompt)).get("prompt", ""))
         return _list(asker.post("/tokenize", {"content": text, "add_special": True, "parse_special": True}).get("tokens"))
 
     return ask
@@ -47,14 +48,16 @@ def openai_ids(asker: Asker, model: str, api: Api) -> Ids:
     """By vLLM's /tokenize, which takes a chat or a text."""
 
     def ask(prompt: Prompt) -> Sequence[int]:
-        what = {"messages": _messages(prompt), "add_generation_prompt": True} if api is Api.CHAT else {"prompt": prompt.text}
+        what = {**_asked(prompt), "add_generation_prompt": True} if api is Api.CHAT else {"prompt": prompt.text}
         return _list(asker.post("/tokenize", {"model": model, **what}).get("tokens"))
 
     return ask
 
 
-def _messages(prompt: Prompt) -> list[dict[str, str]]:
-    return [{"role": role, "content": content} for role, content in prompt.messages]
+def _asked(prompt: Prompt) -> dict[str, Json]:
+    """Messages and tools, as the load sent them: the template writes both."""
+    tools = {"tools": list(prompt.tools)} if prompt.tools else {}
+    return {"messages": [part.json() for part in prompt.parts], **tools}
 
 
 def _list(tokens: object) -> Sequence[int]:

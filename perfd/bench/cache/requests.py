@@ -1,8 +1,9 @@
 """Requests as a cache sees them: token ids of the prompt, when they came and went, and what the server said of them."""
 
 import hashlib
+import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -19,8 +20,8 @@ PIECE = re.compile(r"\n|[^\S\n]*[^\s]+")
 """A word with the space before it, or a line end: what the prompt maker counts as one token."""
 MOST_TOKENS = 20_000_000
 """Of all prompts together: beyond it the account would cost more memory and minutes than it is worth."""
-TEMPLATE_ID = -1
-"""Stands for each token that the chat template puts before a prompt whose ids are not known."""
+TEMPLATE_ID, END_ID = -1, -2
+"""Stand for each token of the chat template in a prompt whose ids are not known."""
 
 
 class Basis(StrEnum):
@@ -29,9 +30,9 @@ class Basis(StrEnum):
     ENGINE = "engine"
     """The engine's own template and tokenizer."""
     WORDS = "words"
-    """One id a word, by construction of the prompts; the chat template is taken to stand before them, equal for all."""
+    """One id a word, by construction of the prompts, which are one message each; the template stands before them."""
     ESTIMATE = "estimate"
-    """One id a word, while the words are not known to be one token each."""
+    """One id a word, while the words are not known to be one token each, or the template stands between messages."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +70,14 @@ def requests_of(
     prompts = _prompts(traces, maker)
     sent = sorted((trace for trace in traces if trace.sent_ns is not None), key=lambda trace: trace.sent_ns or 0)
     known = first_within([trace for trace in sent if _is_made(trace, prompts)])
-    words = Basis.WORDS if maker.vocabulary.exact else Basis.ESTIMATE
-    made = [_request(trace, prompts[trace.session, trace.turn], engine_ids) for trace in known]
-    return made, Basis.ENGINE if engine_ids is not None else words
+    if engine_ids is not None:
+        made = [_request(trace, _array(engine_ids(prompts[trace.session, trace.turn]))) for trace in known]
+        exact = all(one.prompt_tokens in {None, len(one.ids)} for one in made)
+        return made, Basis.ENGINE if exact else Basis.ESTIMATE
+    pairs = [(trace, prompts[trace.session, trace.turn]) for trace in known]
+    template = template_of(pairs)
+    made = [_request(trace, word_ids(prompt, trace.prompt_tokens, template)) for trace, prompt in pairs]
+    return made, Basis.WORDS if maker.vocabulary.exact and _are_plain(prompt for _, prompt in pairs) else Basis.ESTIMATE
 
 
 def first_within(traces: Sequence[RequestTrace], most_tokens: int = MOST_TOKENS) -> list[RequestTrace]:
@@ -91,9 +97,19 @@ def _prompts(traces: Sequence[RequestTrace], maker: PromptMaker) -> dict[tuple[i
     return {(session, turn): prompt for session in sessions for turn, prompt in enumerate(maker.chain(session))}
 
 
-def _request(trace: RequestTrace, prompt: Prompt, engine_ids: Callable[[Prompt], Sequence[int]] | None) -> CacheRequest:
+def _are_plain(prompts: Iterable[Prompt]) -> bool:
+    """Whether words are tokens in all of them, and the template's share is the same in all: no tools, pictures or turns."""
+    seen = list(prompts)
+    plain = not any(prompt.tools or any(part.images for part in prompt.parts) for prompt in seen)
+    return plain and len({len(prompt.parts) for prompt in seen}) <= 1
+
+
+def _array(ids: Sequence[int]) -> Ids:
+    return np.asarray(ids, dtype=np.int32)
+
+
+def _request(trace: RequestTrace, ids: Ids) -> CacheRequest:
     done = trace.outcome is RequestOutcome.DONE
-    ids = word_ids(prompt, trace.prompt_tokens) if engine_ids is None else np.asarray(engine_ids(prompt), dtype=np.int32)
     return CacheRequest(
         index=trace.index,
         session=trace.session,
@@ -111,19 +127,45 @@ def _request(trace: RequestTrace, prompt: Prompt, engine_ids: Callable[[Prompt],
     )
 
 
-def word_ids(prompt: Prompt, prompt_tokens: int | None) -> Ids:
-    """One id a word, after as many template ids as the server counted tokens beyond the words; cut where it counted fewer."""
-    words = [_word_id(piece) for piece in pieces(prompt)]
-    if prompt_tokens is None:
-        return np.asarray(words, dtype=np.int32)
-    head = [TEMPLATE_ID] * max(0, prompt_tokens - len(words))
-    return np.asarray((head + words)[:prompt_tokens], dtype=np.int32)
+@dataclass(frozen=True)
+class Template:
+    """Tokens that the chat template adds: before the first message, and before each one after it."""
+
+    head: int = 0
+    each: int = 0
 
 
-def pieces(prompt: Prompt) -> Iterator[str]:
-    """The words and line ends of all messages, in order."""
-    for _, content in prompt.messages:
-        yield from PIECE.findall(content)
+def template_of(pairs: Sequence[tuple[RequestTrace, Prompt]]) -> Template:
+    """By what the server counted beyond the words, in the requests with the fewest and with the most messages."""
+    beyond: dict[int, int] = {}
+    for trace, prompt in pairs:
+        if trace.prompt_tokens is not None:
+            count = len(prompt.parts)
+            more = trace.prompt_tokens - sum(map(len, pieces(prompt)))
+            beyond[count] = min(more, beyond.get(count, more))
+    if not beyond:
+        return Template()
+    few, many = min(beyond), max(beyond)
+    each = max(0, (beyond[many] - beyond[few]) // (many - few)) if many > few else 0
+    return Template(max(0, beyond[few] - each * (few - 1)), each)
+
+
+def word_ids(prompt: Prompt, prompt_tokens: int | None, template: Template) -> Ids:
+    """One id a word with the template's tokens between; filled up at the end to what the server counted, or cut."""
+    ids = [TEMPLATE_ID] * template.head
+    for place, words in enumerate(pieces(prompt)):
+        ids += [TEMPLATE_ID] * template.each if place else []
+        ids += map(_word_id, words)
+    if prompt_tokens is not None:
+        ids = (ids + [END_ID] * max(0, prompt_tokens - len(ids)))[:prompt_tokens]
+    return _array(ids)
+
+
+def pieces(prompt: Prompt) -> list[list[str]]:
+    """The words and line ends of each message, those of the tools before the first, as templates write them."""
+    tools = [piece for tool in prompt.tools for piece in PIECE.findall(json.dumps(tool))]
+    texts = [PIECE.findall(content) for _, content in prompt.messages]
+    return [tools + texts[0], *texts[1:]] if texts else [tools]
 
 
 @lru_cache(maxsize=100_000)
