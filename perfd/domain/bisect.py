@@ -65,3 +65,27 @@ class Answer:
         """Refuse a decided answer without its size."""
         if self.outcome in {Outcome.WORSE, Outcome.BETTER} and self.effect is None:
             raise ValueError(f"an answer that is {self.outcome} has an effect")
+
+
+class StepOutcome(StrEnum):
+    """What came of a step: a Build's outcome, or a comparison's."""
+
+    BUILT = "built"
+    BROKEN = "broken"
+    """A place could not be built, or not be measured."""
+    BETTER = "better"
+    WORSE = "worse"
+    SAME = "same"
+    UNSURE = "unsure"
+    NOT_COMPARABLE = "not comparable"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a bisection may be decided by; empty parts are left open, and the comparison of the ends chooses."""
+
+    workload: str = ""
+    """The Workload's name."""
+    model: str = ""
+    device_class: str = ""
+    metric: str = ""

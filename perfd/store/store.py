@@ -13,6 +13,7 @@ from sqlalchemy.exc import ArgumentError
 from perfd.config import Config
 from perfd.errors import BadInputError
 from perfd.store import migrate, tables
+from perfd.store.bisects import Bisects
 from perfd.store.builds import Builds
 from perfd.store.confirmations import Confirmations
 from perfd.store.embedded import EmbeddedPostgres
@@ -69,6 +70,11 @@ class Store:
     def confirmations(self) -> Confirmations:
         """Re-measurements of what someone must answer."""
         return Confirmations(self.engine)
+
+    @property
+    def bisects(self) -> Bisects:
+        """Searches for the commit that brought a difference."""
+        return Bisects(self.engine)
 
     @property
     def trust(self) -> Trust:
