@@ -19,6 +19,17 @@ DATA_FOLDER = "data"
 CLASSES = tuple(one.value for one in WorkloadClass if one is not WorkloadClass.KERNEL)
 """Kernels are files, not Workloads of a suite: each is found by its path."""
 LEAST_TOP_K = 2
+PROMPT_KINDS = ("chat", "agentic", "long_context", "multimodal", "batch")
+WHOLES: Mapping[str, int] = {
+    **dict.fromkeys(("turns", "parallel_calls", "agent_turns", "needles", "asked_needles", "width", "height"), 1),
+    **dict.fromkeys(("growth_tokens", "context_most", "tools", "agents", "images", "frames"), 0),
+}
+"""Whole parameters of a load that few have, each with the least that it may be."""
+NUMBERS = (
+    *("prompt_p90", "prompt_most", "output_p90", "output_most", "growth_p90", "growth_most"),
+    *("think_s", "think_p90", "think_most", "turn_tail"),
+)
+FLAGS = ("live", "reuse_prefix", "reuse_images")
 TASKS = ("gsm8k", "humaneval", "bfcl", "retrieval")
 
 
@@ -85,7 +96,7 @@ def _workload(table: Table, path: Path) -> Workload:
     if kind == WorkloadClass.ACCURACY.value:
         parameters, files = _accuracy(inner)
     elif known:
-        parameters, files = _serving(inner), ()
+        parameters, files = _serving(inner, kind), ()
     else:
         parameters, files = {}, ()
     if known:
@@ -103,12 +114,13 @@ def _workload(table: Table, path: Path) -> Workload:
     )
 
 
-def _serving(table: Table) -> dict[str, Json]:
+def _serving(table: Table, kind: str) -> dict[str, Json]:
     """Parameters of a load; what is not written is filled in, so that a default that changes makes another Workload."""
+    usual = kind if kind in {"long_context", "multimodal"} else "chat"
     parameters: dict[str, Json] = {
         "requests": table.whole("requests", default=1, least=1),
         "warmup_requests": table.whole("warmup_requests", default=0, least=0),
-        "prompts": table.choice("prompts", ["chat", "agentic"], "chat"),
+        "prompts": table.choice("prompts", PROMPT_KINDS, usual),
         "api": table.choice("api", ["chat", "completions"], "chat"),
         "prompt_tokens": table.whole("prompt_tokens", default=1, least=1),
         "output_tokens": table.whole("output_tokens", default=1, least=1),
@@ -117,35 +129,58 @@ def _serving(table: Table) -> dict[str, Json]:
         "ignore_eos": table.flag("ignore_eos", default=True),
         **_offered(table),
     }
-    calibrate_s = table.number("calibrate_s", default=0.0, least=0.0)
-    if calibrate_s:
-        parameters["calibrate_s"] = calibrate_s
-    send_lag_p99_s = table.number("send_lag_p99_s", default=0.0, least=0.0)
-    if send_lag_p99_s:
-        parameters["send_lag_p99_s"] = send_lag_p99_s
+    for name in ("calibrate_s", "send_lag_p99_s"):
+        seconds = table.number(name, default=0.0, least=0.0)
+        if seconds:
+            parameters[name] = seconds
     if parameters["prompts"] == "agentic":
         parameters |= {
             "turns": table.whole("turns", default=2, least=1),
             "growth_tokens": table.whole("growth_tokens", default=0, least=0),
             "think_s": table.number("think_s", default=0.0, least=0.0),
         }
+    parameters |= _varied(table)
+    _check_load(table, parameters)
+    return parameters
+
+
+def _varied(table: Table) -> dict[str, Json]:
+    """What a load has only where it is written: spreads, sessions, tools, needles, pictures."""
+    found: dict[str, Json] = {}
+    for name, least in WHOLES.items():
+        if name in table.values:
+            found[name] = table.whole(name, default=least, least=least)
+    for name in NUMBERS:
+        if name in table.values:
+            found[name] = table.number(name, default=0.0, least=0.0)
+    for name in FLAGS:
+        if name in table.values:
+            found[name] = table.flag(name, default=False)
+    return found
+
+
+def _check_load(table: Table, parameters: Mapping[str, Json]) -> None:
     for key in ("requests", "prompt_tokens", "output_tokens"):
         if key not in table.values:
             table.wrong(key, f'a load needs "{key}" (a whole number of at least 1)')
     if isinstance(table.values.get("requests"), int) and int(parameters["requests"]) <= int(parameters["warmup_requests"]):
         table.wrong("warmup_requests", "every request is warm-up, so nothing would be measured; give more requests")
-    return parameters
+    if int(parameters.get("asked_needles", 1)) > int(parameters.get("needles", 1)):
+        table.wrong("asked_needles", 'more needles are asked for than there are; give more "needles"')
 
 
 def _offered(table: Table) -> dict[str, Json]:
     """How much load: requests at once, or requests a second."""
     offered: dict[str, Json] = {}
     concurrency, rate_rps = table.whole("concurrency", default=0, least=0), table.number("rate_rps", default=0.0, least=0.0)
-    arrival = table.choice("arrival", ["poisson", "constant"], "poisson")
+    arrival = table.choice("arrival", ["poisson", "constant", "gamma"], "poisson")
+    burstiness = table.number("burstiness", default=1.0, least=0.001)
     if concurrency:
         offered["concurrency"] = concurrency
     if rate_rps:
         offered |= {"rate_rps": rate_rps, "arrival": arrival}
+    if arrival == "gamma":
+        offered["burstiness"] = burstiness
     if not offered:
         table.wrong("concurrency", 'a load needs "concurrency" (requests at once) or "rate_rps" (requests a second)')
     return offered

@@ -4,24 +4,29 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from perfd.bench.able import why_unable
 from perfd.bench.accounts import Driven, accounts
 from perfd.bench.ask import Asker
 from perfd.bench.calibrate import calibrate
 from perfd.bench.dialects import Dialect, counters, dialect, model_name
 from perfd.bench.engine import HOST, EngineError, Server
-from perfd.bench.load import LoadPlan, LoadReport, RequestTrace, metrics, report_json, run_load
+from perfd.bench.load import LoadPlan, LoadReport, PromptPlan, RequestTrace, metrics, report_json, run_load, sessions
 from perfd.bench.load.events import Reason, RequestOutcome
-from perfd.bench.load.plan import Api, Arrival, Bounds, PromptKind, PromptPlan
+from perfd.bench.load.given import prompt_plan
+from perfd.bench.load.plan import Api, Arrival, Bounds
 from perfd.bench.load.validity import calibration_complaints
 from perfd.bench.measured import Measured
+from perfd.bench.utilisation import Utilisation
 from perfd.bench.witness import Witness
 from perfd.domain.identity import Json
 from perfd.domain.job import Job
 from perfd.domain.run import FailureKind
 from perfd.errors import BadInputError
 
-CALIBRATIONS = 3
+CALIBRATIONS = 2
 """At most so many before a load."""
+WINDOW_SHARE = 0.4
+"""Of the time for calibration, what one window takes; the rest is for the server's start, and for a second try."""
 SLOW = frozenset({Reason.STALL, Reason.TIMEOUT, Reason.ENDLESS, Reason.WINDOW_END})
 BROKEN_OFF = frozenset({Reason.CONNECT, Reason.RESET, Reason.TRUNCATED})
 
@@ -36,6 +41,9 @@ def measure(job: Job, server: Server) -> Measured:
     speaks = dialect(job.launch.dialect)
     asker = Asker(server.port)
     plan = plan_for(job, server, speaks, model_name(asker))
+    unable = why_unable(asker, plan)
+    if unable:
+        raise EngineError(FailureKind.NONSENSE, unable)
     tokenizer, calibration = speaks.tokenizer(asker), own_error(plan, float(job.workload.parameters.get("calibrate_s", 0)))
     before = read_counters(asker)
     with Witness(job, server) as witness:
@@ -45,7 +53,8 @@ def measure(job: Job, server: Server) -> Measured:
     check_any_done(report.traces)
     told = accounts(job, Driven(plan, report, asker, tokenizer), witness)
     asker.close()
-    return told.added_to(Measured(samples(report), beside(report, before, after), why_void(report)))
+    extra = {**beside(report, before, after), "sessions": with_cost(report, told.use)}
+    return told.added_to(Measured(samples(report), extra, why_void(report)))
 
 
 def plan_for(job: Job, server: Server, speaks: Dialect, model: str) -> LoadPlan:
@@ -59,6 +68,7 @@ def plan_for(job: Job, server: Server, speaks: Dialect, model: str) -> LoadPlan:
         rate_rps=given.get("rate_rps"),
         concurrency=given.get("concurrency"),
         arrival=Arrival(given.get("arrival", "poisson")),
+        burstiness=float(given.get("burstiness", 1.0)),
         warmup_requests=int(given.get("warmup_requests", 0)),
         api=Api(given.get("api", "chat")),
         prompts=prompts_for(job),
@@ -74,11 +84,12 @@ def plan_for(job: Job, server: Server, speaks: Dialect, model: str) -> LoadPlan:
 def own_error(plan: LoadPlan, seconds: float) -> Mapping[str, Json] | None:
     """The client's own error at this load, measured on a server whose schedule is known; absent for 0 seconds.
 
-    A neighbour can spoil a moment, so a calibration that is out of bounds whatever the engine's TTFT is measured again.
+    `seconds` is the time for all tries: a neighbour can spoil a moment, so a calibration that is out of bounds whatever the
+    engine's TTFT is measured again.
     """
     found: Mapping[str, Json] | None = None
     for _ in range(CALIBRATIONS if seconds > 0 else 0):
-        found = calibrate(plan, seconds).json()
+        found = calibrate(plan, seconds * WINDOW_SHARE).json()
         if not calibration_complaints(found, plan.bounds, ttft_s=math.inf):
             break
     return found
@@ -91,20 +102,7 @@ def bounds_for(given: Mapping[str, Json]) -> Bounds:
 
 def prompts_for(job: Job) -> PromptPlan:
     """The prompts' sizes from the Workload, their content from the Run."""
-    given = job.workload.parameters
-    kind = PromptKind(given.get("prompts", "chat"))
-    return PromptPlan(
-        kind=kind,
-        prompt_tokens=int(given["prompt_tokens"]),
-        system_tokens=int(given.get("system_tokens", 0)),
-        max_tokens=int(given["output_tokens"]),
-        turns=int(given.get("turns", 1)),
-        growth_tokens=int(given.get("growth_tokens", 0)),
-        think_s=float(given.get("think_s", 0.0)),
-        seed=job.workload.seed,
-        occasion=f"{job.occasion}/{job.run}",
-        reuse_prefix=kind is PromptKind.AGENTIC,
-    )
+    return prompt_plan(job.workload.parameters, job.workload.seed, f"{job.occasion}/{job.run}")
 
 
 def check_any_done(traces: Sequence[RequestTrace]) -> None:
@@ -156,6 +154,15 @@ def beside(report: LoadReport, before: Mapping[str, float], after: Mapping[str, 
         },
         "requests": [per_request(trace) for trace in traces],
     }
+
+
+def with_cost(report: LoadReport, use: Utilisation) -> dict[str, Json] | None:
+    """What sessions took and, where the device has a price, what one cost; absent for requests that stand alone."""
+    told = sessions.sessions_json(report.traces)
+    if told is None or use.price is None or not told["whole"]:
+        return told
+    spent = use.price.per_hour * use.devices * use.window_s / 3600
+    return {**told, "cost": {"currency": use.price.currency, "per_session": spent / told["whole"]}}
 
 
 def per_request(trace: RequestTrace) -> Json:

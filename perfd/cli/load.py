@@ -1,15 +1,19 @@
 """`perfd load URL`: drive any OpenAI-compatible server, and know one's own error. Needs no database."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from rich.console import Console
 from rich.table import Table
 
 from perfd.bench.calibrate.measure import calibrate
-from perfd.bench.load import Api, Arrival, LoadPlan, PromptKind, PromptPlan, Slo, report_from, report_json, run_load
+from perfd.bench.load import Api, Arrival, LoadPlan, PromptKind, Slo, report_from, report_json, run_load
 from perfd.bench.load.events import read_events
+from perfd.bench.load.given import prompt_plan
+from perfd.bench.load.servercount import server_tokenizer
 from perfd.cli import main
 from perfd.cli.group import FINE, UNSURE, answer, json_option
 from perfd.cli.tables import console, number
@@ -45,6 +49,43 @@ def _choice(kind: type[Api | Arrival | PromptKind]) -> click.Choice[str]:
     return click.Choice([member.value for member in kind])
 
 
+# The names are those of a suite's parameters, so that a Workload can be tried by hand; docs/suites.md explains each.
+PROMPTS: tuple[tuple[str, click.ParamType[Any], object, str], ...] = (
+    ("prompt_tokens", click.IntRange(1), 256, "Tokens of a session's first prompt; the median where they vary."),
+    ("prompt_p90", click.FLOAT, 0.0, "Tokens that nine in ten prompts, system prompt left out, stay under."),
+    ("prompt_most", click.FLOAT, 0.0, "Tokens that no prompt, system prompt left out, is longer than."),
+    ("system_tokens", click.IntRange(0), 0, "Of the prompt, tokens of a system prompt that all requests share."),
+    ("output_tokens", click.IntRange(1), 64, "Tokens asked for in each answer; the median where they vary."),
+    ("output_p90", click.FLOAT, 0.0, "Tokens that nine in ten answers stay under."),
+    ("output_most", click.FLOAT, 0.0, "Tokens that no answer is longer than."),
+    ("turns", click.IntRange(1), 1, "Requests of one session; with --turn-tail the most of them."),
+    ("turn_tail", click.FLOAT, 0.0, "A session has more than k turns with chance (k + 1)^-N; 0: all have as many."),
+    ("growth_tokens", click.IntRange(0), 256, "Tokens that each turn adds."),
+    ("growth_p90", click.FLOAT, 0.0, "Tokens that nine in ten turns add at most."),
+    ("growth_most", click.FLOAT, 0.0, "Tokens that no turn adds more than."),
+    ("context_most", click.IntRange(0), 0, "Tokens at which a session ends instead of growing further; 0: no limit."),
+    ("think_p90", click.FLOAT, 0.0, "Seconds that nine in ten pauses stay under."),
+    ("think_most", click.FLOAT, 0.0, "Seconds that no pause is longer than."),
+    ("tools", click.IntRange(0), 0, "Tool schemas in every request of an agentic session."),
+    ("parallel_calls", click.IntRange(1), 1, "Tool calls of one turn at the most."),
+    ("agents", click.IntRange(0), 0, "Sub-agents that a session starts in its middle."),
+    ("agent_turns", click.IntRange(1), 3, "Turns of each sub-agent."),
+    ("needles", click.IntRange(1), 1, "Facts hidden in a long prompt."),
+    ("asked_needles", click.IntRange(1), 1, "Of these, how many are asked for."),
+    ("images", click.IntRange(0), 1, "Pictures of a multimodal prompt."),
+    ("frames", click.IntRange(0), 0, "Video frames after them."),
+    ("width", click.IntRange(1), 512, "Pixels of a picture."),
+    ("height", click.IntRange(1), 512, "Pixels of a picture."),
+)
+
+
+def _prompt_options() -> tuple[Callable[[Any], Any], ...]:
+    return tuple(
+        click.option(f"--{name.replace('_', '-')}", name, type=kind, default=usual, show_default=True, help=text)
+        for name, kind, usual, text in PROMPTS
+    )
+
+
 OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option("--model", default="", help="Name of the model as the server knows it."),
     click.option("--requests", type=click.IntRange(1), help="How many requests to send."),
@@ -58,22 +99,19 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--burstiness", type=float, default=1.0, show_default=True, help="Shape of the gamma law; less than 1 is burstier."
     ),
     click.option(
-        "--trace", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="JSONL of times and lengths to replay."
+        "--trace", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Times and lengths to replay: JSONL or CSV."
     ),
     click.option("--trace-speed", type=float, default=1.0, show_default=True, help="2 replays a trace twice as fast."),
     click.option("--workload", type=_choice(PromptKind), default="chat", show_default=True, help="What kind of prompts."),
-    click.option("--prompt-tokens", type=click.IntRange(1), default=256, show_default=True, help="Tokens of a prompt."),
-    click.option(
-        "--system-tokens", type=click.IntRange(0), default=0, show_default=True, help="Of these, shared by all requests."
-    ),
-    click.option(
-        "--output-tokens", type=click.IntRange(1), default=64, show_default=True, help="Tokens asked for in each answer."
-    ),
-    click.option("--turns", type=click.IntRange(1), default=1, show_default=True, help="Requests of one agentic session."),
-    click.option("--growth-tokens", type=click.IntRange(0), default=256, show_default=True, help="Tokens that a turn adds."),
+    *_prompt_options(),
     click.option(
         "--think", "think_s", type=float, default=0.0, show_default=True, help="Seconds between an answer and the next turn."
     ),
+    click.option("--live", is_flag=True, help="Put what the model really said into the session's next prompt."),
+    click.option("--reuse-prefix/--no-reuse-prefix", default=None, help="Let requests share a prefix (default: sessions do)."),
+    click.option("--reuse-images", is_flag=True, help="Show the same pictures in every session."),
+    click.option("--recorded", type=click.Path(path_type=Path, exists=True), help="Replay SWE-agent trajectories of this path."),
+    click.option("--occasion", help="Equal occasions give equal prompts (default: fresh ones each time)."),
     click.option("--seed", type=int, default=0, show_default=True, help="Seed of prompts and arrivals."),
     click.option("--api", type=_choice(Api), default="chat", show_default=True, help="Which endpoint to ask."),
     click.option(
@@ -126,7 +164,7 @@ def load(url: str | None, *, as_json: bool, reread: Path | None, own_error: bool
         found = _calibrated(plan, tell) if own_error or url is None else None
         if url is None:
             return _show_calibration(found or {}, as_json)
-        report = run_load(plan, calibration=found, progress=lambda sentence: tell.say("load", sentence))
+        report = run_load(plan, server_tokenizer(plan), found, progress=lambda sentence: tell.say("load", sentence))
     return _show(report_json(report), as_json)
 
 
@@ -136,19 +174,11 @@ def _calibrated(plan: LoadPlan, tell: Teller) -> dict[str, Json]:
 
 
 def _plan(url: str, given: dict[str, Any]) -> LoadPlan:
-    prompts = PromptPlan(
-        kind=PromptKind(given["workload"]),
-        prompt_tokens=given["prompt_tokens"],
-        system_tokens=given["system_tokens"],
-        max_tokens=given["output_tokens"],
-        turns=given["turns"],
-        growth_tokens=given["growth_tokens"],
-        think_s=given["think_s"],
-        seed=given["seed"],
-    )
+    chosen = {"prompts": given["workload"], **{name: value for name, value in given.items() if value is not None}}
+    prompts = prompt_plan(chosen, given["seed"], given["occasion"] or f"load {time.time_ns()}")
     return LoadPlan(
         url=url,
-        arrival=Arrival(given["arrival"]),
+        arrival=Arrival.TRACE if given["trace"] else Arrival(given["arrival"]),
         api=Api(given["api"]),
         prompts=prompts,
         slo=Slo(given["slo_ttft"], given["slo_tpot"], given["slo_e2e"]),
@@ -186,10 +216,24 @@ def _print(report: dict[str, Any]) -> None:
     sent = f"{report['completed']} done, {report['failed']} failed, {report['cancelled']} cancelled of {report['sent']} sent"
     tokens = report["output_tokens_per_s"]
     out.print(sent + (f"; {tokens:.4g} output tokens/s" if tokens is not None else ""), markup=False)
+    _print_sessions(out, report)
     for reason, count in report["failures"]["by_reason"].items():
         out.print(f"  {count} x {reason}", markup=False)
     for why in report["why_invalid"]:
         out.print(f"NOT VALID: {why}", markup=False)
+
+
+def _print_sessions(out: Console, report: dict[str, Any]) -> None:
+    """Time until a session is done, and how its wait grows; what was found again of what was hidden."""
+    told, score = report["sessions"], report["retrieval_score"]
+    if told is not None and told["session_s"] is not None:
+        took = told["session_s"]
+        out.print(f"{told['whole']} sessions done, p50 {number(took['p50'], 's')}, p90 {number(took['p90'], 's')}", markup=False)
+        for turn, one in told["ttft_by_turn"].items():
+            waits = f"TTFT p50 {number(one['ttft_s']['p50'], 's')}, p90 {number(one['ttft_s']['p90'], 's')}"
+            out.print(f"  turn {turn}: {one['requests']} requests, {one['prompt_tokens_p50']:,.0f} tokens, {waits}", markup=False)
+    if score is not None:
+        out.print(f"retrieval: {score['mean']:.1%} of what was hidden and asked for, {score['requests']} requests", markup=False)
 
 
 def _show_calibration(found: dict[str, Json], as_json: bool) -> int:

@@ -12,8 +12,10 @@ from perfd.bench.calibrate.shapes import Shape, StreamPlan
 from perfd.bench.load import metrics
 from perfd.bench.load.client import run_load
 from perfd.bench.load.events import RequestTrace
-from perfd.bench.load.plan import Arrival, LoadPlan, PromptKind, Slo
+from perfd.bench.load.metrics import rate_rps
+from perfd.bench.load.plan import Arrival, LoadPlan, PromptKind, PromptPlan, Slo
 from perfd.bench.load.report import LoadReport
+from perfd.bench.load.schedule import draw
 from perfd.bench.load.validity import offered_error
 from perfd.domain.codec import to_json
 from perfd.domain.identity import Json
@@ -21,7 +23,9 @@ from perfd.errors import PerfdError
 
 FEWEST_REQUESTS = 20
 LEAST_SCALE = 0.2
+FEWEST_TOKENS = 8
 MOST_TOKENS = 64
+MOST_PROMPT_TOKENS = 50_000
 Truth = Mapping[str, tuple[int, list[tuple[int, int]], list[int]]]
 """X-Request-Id → (arrival, (ns, tokens) of each send, lateness of each send)."""
 
@@ -68,21 +72,22 @@ def calibrate(plan: LoadPlan, seconds: float = 3.0, stream: StreamPlan | None = 
 
 
 def stream_for(plan: LoadPlan, seconds: float) -> StreamPlan:
-    """Answers of the plan's length; for a closed load so quick that about 40 of them are over in the time."""
+    """Answers of the plan's length; for a closed load so quick, and if need be so short, that many fit in the time."""
     stream = StreamPlan(tokens=max(2, min(plan.prompts.max_tokens, MOST_TOKENS)))
     if plan.is_open:
         return stream
     room_s = (plan.concurrency or 1) * seconds / (2 * FEWEST_REQUESTS)
     scale = max(LEAST_SCALE, min(1.0, room_s / (stream.ttft_s + stream.tokens * stream.gap_s)))
+    fit = int((2 * room_s - stream.ttft_s * scale) / (stream.gap_s * scale))
+    stream = replace(stream, tokens=max(min(stream.tokens, FEWEST_TOKENS), min(stream.tokens, fit)))
     return replace(stream, ttft_s=stream.ttft_s * scale, gap_s=stream.gap_s * scale, slow_extra_s=stream.slow_extra_s * scale)
 
 
 def calibration_plan(plan: LoadPlan, port: int, seconds: float, stream: StreamPlan) -> LoadPlan:
-    """The same load on the calibration server: a trace becomes Poisson arrivals at its mean rate."""
+    """The same load on the calibration server: a trace becomes Poisson arrivals at its mean rate, sessions single requests."""
     rate = plan.rate_rps
     if rate is None and plan.is_open:
-        rate = FEWEST_REQUESTS / seconds
-    prompts = replace(plan.prompts, kind=PromptKind.CHAT, turns=1, think_s=0.0, max_tokens=stream.tokens)
+        rate = rate_rps([int(at * 1e9) for at in draw(plan).times_s]) or FEWEST_REQUESTS / seconds
     return replace(
         plan,
         url=f"http://127.0.0.1:{port}",
@@ -94,7 +99,7 @@ def calibration_plan(plan: LoadPlan, port: int, seconds: float, stream: StreamPl
         ramp_s=0.0,
         warmup_s=0.0,
         warmup_requests=0,
-        prompts=prompts,
+        prompts=_prompts(plan, stream),
         slo=Slo(),
         extra_body={},
         headers={},
@@ -102,6 +107,13 @@ def calibration_plan(plan: LoadPlan, port: int, seconds: float, stream: StreamPl
         events=None,
         keep_text=False,
     )
+
+
+def _prompts(plan: LoadPlan, stream: StreamPlan) -> PromptPlan:
+    """One request a session and answers of the stream's length; bodies as large as the plan's, up to a bound on making them."""
+    kind = PromptKind.MULTIMODAL if plan.prompts.kind is PromptKind.MULTIMODAL else PromptKind.CHAT
+    tokens = min(plan.prompts.prompt_tokens, MOST_PROMPT_TOKENS)
+    return PromptPlan(kind, tokens, max_tokens=stream.tokens, seed=plan.prompts.seed, pictures=plan.prompts.pictures)
 
 
 @contextmanager

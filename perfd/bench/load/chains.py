@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from perfd.bench.load.exchange import Chain, PlannedRequest
 from perfd.bench.load.messages import Prompt
 from perfd.bench.load.plan import LoadPlan
-from perfd.bench.load.prompts import PromptMaker
+from perfd.bench.load.prompts import PromptMaker, planned_replies
 from perfd.bench.load.replay import Due
 from perfd.bench.load.wire import Target, request_of
 
@@ -71,8 +71,3 @@ class ChainMaker:
             chain = self.make().cut(left)
             left -= chain.size
             yield chain
-
-
-def planned_replies(prompts: Sequence[Prompt]) -> list[int]:
-    """Words of each assistant message that was made beforehand: what a live reply takes the place of."""
-    return [len(part.content.split()) for part in prompts[-1].parts if part.role == "assistant"]

@@ -103,7 +103,12 @@ def log_of(
     vocabulary = prepared.vocabulary
     tokenize = lru_cache(maxsize=None)(vocabulary.count) if vocabulary.exact else None
     traces = tuple(
-        trace_of(exchange, measured=is_measured(plan, window, place, exchange), keep_text=plan.keep_text, tokenize=tokenize)
+        trace_of(
+            exchange,
+            measured=is_measured(plan, window, place, exchange),
+            keep_text=plan.keep_text or plan.prompts.live,
+            tokenize=tokenize,
+        )
         for place, exchange in enumerate(exchanges)
     )
     head = LogHead(

@@ -1,11 +1,13 @@
 """Prompts of a wanted number of tokens, fresh in every Run, made before the window opens."""
 
 import json
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 from perfd.bench.load import haystack, pictures, tools
+from perfd.bench.load.events import RequestTrace
 from perfd.bench.load.messages import Call, Message, Prompt
 from perfd.bench.load.plan import LoadPlan, PromptKind, PromptPlan
 from perfd.bench.load.replay import Due, Recorded, read_sessions
@@ -14,7 +16,7 @@ from perfd.bench.load.sizes import SessionSize, TurnSize, session_size
 from perfd.bench.load.vocabulary import ESTIMATED, Tokenize, Vocabulary, learn_vocabulary
 from perfd.bench.load.writer import NONCE_TOKENS, Writer
 
-__all__ = ["ESTIMATED", "Prompt", "PromptMaker", "Tokenize", "Vocabulary", "learn_vocabulary", "maker_for"]
+__all__ = ["ESTIMATED", "Prompt", "PromptMaker", "Tokenize", "Vocabulary", "learn_vocabulary", "maker_for", "planned_replies"]
 
 BLOCK_TOKENS = 512
 """Tokens of one hash_id of a trace, as Mooncake publishes them."""
@@ -28,12 +30,20 @@ class PromptMaker:
     Session numbers: with k sub-agents, session n has the number n (k + 1), and its sub-agents the k numbers after it.
     """
 
-    def __init__(self, plan: PromptPlan, vocabulary: Vocabulary = ESTIMATED, dues: Sequence[Due] = ()) -> None:
+    def __init__(
+        self,
+        plan: PromptPlan,
+        vocabulary: Vocabulary = ESTIMATED,
+        dues: Sequence[Due] = (),
+        replies: Mapping[int, Sequence[str]] | None = None,
+    ) -> None:
         self.plan = plan
         self.vocabulary = vocabulary
         self.writer = Writer(plan, vocabulary)
         self._dues = dues
         """Sizes that a trace gives, by session."""
+        self._replies = replies or {}
+        """Live: what was really answered, by session."""
 
     @cached_property
     def _system_words(self) -> list[str]:
@@ -54,6 +64,14 @@ class PromptMaker:
 
     def chain(self, index: int, due: Due | None = None) -> list[Prompt]:
         """The prompts of the session with this number, one a turn."""
+        prompts = self._chain(index, due)
+        replies = self._replies.get(index)
+        if not replies:
+            return prompts
+        planned = planned_replies(prompts)
+        return [prompt.with_replies(replies[:turn], planned) for turn, prompt in enumerate(prompts)]
+
+    def _chain(self, index: int, due: Due | None) -> list[Prompt]:
         session, agent = divmod(index, self.family)
         if self._recorded:
             return self._replayed(index, self._recorded[session % len(self._recorded)])
@@ -195,6 +213,15 @@ class PromptMaker:
         return prompts[: self.plan.turns] if self.plan.turns > 1 else prompts
 
 
-def maker_for(plan: LoadPlan, vocabulary: Vocabulary) -> PromptMaker:
-    """The maker of a load's prompts: with the sizes of its trace, where it replays one."""
-    return PromptMaker(plan.prompts, vocabulary, draw(plan).dues if plan.trace is not None else ())
+def planned_replies(prompts: Sequence[Prompt]) -> list[int]:
+    """Words of each assistant message that was made beforehand: what a live reply takes the place of."""
+    return [len(part.content.split()) for part in prompts[-1].parts if part.role == "assistant"]
+
+
+def maker_for(plan: LoadPlan, vocabulary: Vocabulary, traces: Sequence[RequestTrace] = ()) -> PromptMaker:
+    """The maker that makes a load's prompts again: with the sizes of its trace, and with the live replies that `traces` kept."""
+    dues = draw(plan).dues if plan.trace is not None else ()
+    replies: dict[int, list[str]] = defaultdict(list)
+    for trace in sorted(traces, key=lambda trace: trace.turn) if plan.prompts.live else ():
+        replies[trace.session].append(trace.text or "")
+    return PromptMaker(plan.prompts, vocabulary, dues, replies)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from perfd.bench.load import metrics
+from perfd.bench.load import metrics, sessions
 from perfd.bench.load.events import EventLog, RequestOutcome, RequestTrace, TokenBasis
 from perfd.bench.load.plan import Bounds, Slo
 from perfd.bench.load.validity import offered_error, why_invalid
@@ -74,6 +74,8 @@ def _samples(traces: Sequence[RequestTrace]) -> dict[str, tuple[float, ...]]:
     throughput = metrics.output_tokens_per_s(traces)
     raw["output_tokens_per_s"] = [] if throughput is None else [throughput]
     failed = [trace for trace in traces if trace.measured and trace.outcome is RequestOutcome.FAILED]
+    raw["session_s"] = sessions.session_s(traces)
+    raw["retrieval_score"] = sessions.retrieval_scores(traces)
     raw["failed_requests"] = [float(len(failed))] if traces else []
     return {name: tuple(values) for name, values in raw.items() if values}
 
@@ -100,10 +102,18 @@ def report_json(report: LoadReport) -> dict[str, Any]:
         "failures": {"by_reason": dict(report.failures), "examples": _examples(log.traces)},
         "window": _window(log),
         "goodput": metrics.goodput(log.traces, Slo(**log.head.slo)),
+        "sessions": sessions.sessions_json(log.traces),
+        "retrieval_score": _retrieval(report),
         "tokens": _tokens(log.traces),
         "offered_error": offered_error(log),
         "definitions_version": DEFINITIONS_VERSION,
     }
+
+
+def _retrieval(report: LoadReport) -> dict[str, float] | None:
+    """Mean share of what was asked for that the answers named; absent where nothing was hidden."""
+    scores = report.samples.get("retrieval_score", ())
+    return {"mean": sum(scores) / len(scores), "requests": len(scores)} if scores else None
 
 
 def _lag(traces: Sequence[RequestTrace]) -> dict[str, float] | None:
