@@ -2,6 +2,7 @@
 
 from perfd.builders.build import build, describe, is_whole, kernel_source, revisions
 from perfd.builders.checkout import check_out, merge_base
+from perfd.builders.process import os_sentence
 from perfd.builders.weights import fetch_weights
 from perfd.builders.words import Progress, quiet
 
@@ -14,6 +15,7 @@ __all__ = [
     "is_whole",
     "kernel_source",
     "merge_base",
+    "os_sentence",
     "quiet",
     "revisions",
 ]

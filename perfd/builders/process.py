@@ -80,10 +80,12 @@ def ask(
         try:
             out, err = process.communicate(timeout=time_limit_s)
         except subprocess.TimeoutExpired:
-            _stop(process)
             raise BuildError(
                 f"{words[0]} did not answer within {time_limit_s:g} s: {shlex.join(words)}", permanent=False
             ) from None
+        finally:
+            if process.returncode is None:  # too slow, or a person stopped us: a clone must not go on behind our back
+                _stop(process)
     if process.returncode != 0:
         raise AskError(words[0], process.returncode, err.decode(errors="replace"))
     return out.decode(errors="replace")

@@ -1,11 +1,14 @@
 """How every command ends: one clear sentence and an exit code that programs can rely on (docs/design.md, section 4)."""
 
+import errno
 import json
+import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from types import MappingProxyType
+from types import FrameType, MappingProxyType
 from typing import Any, NoReturn, TypeVar
 
 import click
@@ -13,7 +16,11 @@ import click
 from perfd.domain.codec import to_json
 from perfd.errors import PerfdError
 
-FINE, REGRESSION, UNSURE, BAD_INPUT, OUR_FAULT, INTERRUPTED = 0, 1, 2, 3, 4, 130
+FINE, REGRESSION, UNSURE, BAD_INPUT, OUR_FAULT = 0, 1, 2, 3, 4
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Signals that ask a command to end: it puts back what it had begun, says so, and exits with 128 and the signal's number."""
+OUTSIDE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS})
+"""What a disk answers that is full, or not ours: no fault of perfd."""
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -39,7 +46,16 @@ class Commands(click.Group):
     def main(self, *args: Any, **extra: Any) -> NoReturn:
         """Run one command and leave with its exit code."""
         extra["standalone_mode"] = False
-        sys.exit(self._run(*args, **extra))
+        before = {one: signal.getsignal(one) for one in STOPPING}
+        for one, handler in before.items():
+            if handler is not signal.SIG_IGN:  # nohup, or a shell's background
+                signal.signal(one, _stop)
+        try:
+            code = self._run(*args, **extra)
+        finally:
+            for one, handler in before.items():
+                signal.signal(one, handler)
+        sys.exit(code)
 
     def _run(self, *args: Any, **extra: Any) -> int:
         try:
@@ -52,15 +68,42 @@ class Commands(click.Group):
         except PerfdError as error:
             click.echo(f"perfd: {error.message}", err=True)
             return error.exit_code
-        except (KeyboardInterrupt, click.Abort):
+        except (KeyboardInterrupt, click.Abort) as stopped:
             click.echo("perfd: stopped by you; what was measured is kept, and the same command goes on from there", err=True)
-            return INTERRUPTED
-        except BrokenPipeError:
+            told = (stopped.__cause__ or stopped).args  # click raises its Abort from our KeyboardInterrupt
+            return 128 + (told[0] if told else signal.SIGINT)
+        except SystemExit:  # click's answer to a reader who has gone: 1, which would mean a regression here
+            nobody_reads()
             return FINE
-        except Exception:  # noqa: BLE001 - the last floor: whatever rises to here is perfd's own fault, and is shown whole
-            traceback.print_exc()
-            click.echo("perfd: this is a fault of perfd itself; please report it with the lines above", err=True)
-            return OUR_FAULT
+        except Exception as error:  # noqa: BLE001 - the last floor: whatever rises to here is told, and shown whole where it is ours
+            return _tell(error)
+
+
+def _stop(number: int, _frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt(number)
+
+
+def _tell(error: Exception) -> int:
+    """One sentence where something outside of perfd is the matter; else the traceback, and the plea to report it."""
+    sentence = _sentence(error)
+    if sentence is None:
+        traceback.print_exception(error)
+        sentence = "this is a fault of perfd itself; please report it with the lines above"
+    click.echo(f"perfd: {sentence}", err=True)
+    return OUR_FAULT
+
+
+def _sentence(error: Exception) -> str | None:
+    if isinstance(error, OSError) and error.errno in OUTSIDE:
+        return str(import_module("perfd.builders").os_sentence(error))
+    if "sqlalchemy" not in sys.modules:  # nor does a command that needs no database wait for its import
+        return None
+    trouble = import_module("perfd.store.trouble")
+    if isinstance(error, trouble.DATABASE_GONE):
+        return f"the database does not answer: {trouble.said(error)}; what was stored is kept, so start the same command again"
+    if trouble.is_refused(error):
+        return f"the database refuses perfd's role: {trouble.said(error)}; perfd needs to own its database"
+    return None
 
 
 def json_option(command: Command) -> Command:
@@ -70,4 +113,12 @@ def json_option(command: Command) -> Command:
 
 def answer(document: Any) -> None:
     """The command's JSON answer on standard output."""
-    click.echo(json.dumps(to_json(document), ensure_ascii=False, indent=1))
+    try:
+        click.echo(json.dumps(to_json(document), ensure_ascii=False, indent=1))
+    except BrokenPipeError:
+        nobody_reads()
+
+
+def nobody_reads() -> None:
+    """Standard output leads nowhere: its reader has gone (`| head -1`), and the exit code still tells what was found."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

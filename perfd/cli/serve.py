@@ -11,11 +11,13 @@ from perfd.cli import main
 from perfd.cli.group import FINE, answer, json_option
 from perfd.cli.opened import opened
 from perfd.cli.tell import Teller
+from perfd.errors import PerfdError
 from perfd.schedule import start_clock
 from perfd.site.app import create_app
 from perfd.site.serve import LOOPBACK, PORT, listen, serve_site
 from perfd.stages.context import Context
 from perfd.stages.night import next_night, open_due_night, work_off
+from perfd.store.trouble import DATABASE_GONE, said
 
 LOOK_S = 2.0
 ENDS_WITHIN_S = 30.0
@@ -42,7 +44,7 @@ def serve(config_path: Path | None, host: str, port: int, clock: bool, worker: b
         if clock:
             stack.enter_context(_ticking(context))
         if worker:
-            stack.enter_context(_in_background("worker", lambda: work_off(context)))
+            stack.enter_context(_in_background("worker", lambda: work_off(context), context))
         tell.say("serve", f"{url}   (Ctrl-C ends it)")
         serve_site(create_app(context.store, clock=context.now, schedule=context.config.schedule), listening)
     return FINE
@@ -58,13 +60,12 @@ def _ticking(context: Context) -> Iterator[None]:
                 return False
             clock = start_clock(context.config.schedule, lambda: _fire(context))
             try:
-                _over.wait()
+                context.over.wait()
             finally:
                 clock.shutdown(wait=False)
         return True
 
-    _over = threading.Event()
-    with _in_background("clock", own, _over):
+    with _in_background("clock", own, context):
         yield
 
 
@@ -75,19 +76,23 @@ def _fire(context: Context) -> None:
 
 
 @contextmanager
-def _in_background(name: str, work: Callable[[], object], over: threading.Event | None = None) -> Iterator[None]:
-    """`work` is called again and again in a thread of its own until the block ends."""
-    ending = over or threading.Event()
+def _in_background(name: str, work: Callable[[], object], context: Context) -> Iterator[None]:
+    """`work` is called again and again in a thread of its own until the block ends; trouble is told, and tried again."""
 
     def keep_on() -> None:
-        while not ending.is_set():
-            work()
-            ending.wait(LOOK_S)
+        while not context.over.is_set():
+            try:
+                work()
+            except PerfdError as error:
+                context.tell.say(name, error.message)
+            except DATABASE_GONE as error:
+                context.tell.say(name, f"the database does not answer ({said(error)})")
+            context.over.wait(LOOK_S)
 
     thread = threading.Thread(target=keep_on, name=name, daemon=True)
     thread.start()
     try:
         yield
     finally:
-        ending.set()
+        context.over.set()
         thread.join(ENDS_WITHIN_S)

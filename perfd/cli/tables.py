@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from perfd.cli.group import nobody_reads
 from perfd.domain.build import BuildState
 from perfd.domain.run import RunState
 from perfd.domain.verdict import Outcome
@@ -26,8 +27,16 @@ UNITS = ((1e-6, "µ", 1e6), (1e-3, "m", 1e3), (1.0, "", 1.0), (1e3, "k", 1e-3), 
 
 def console() -> Console:
     """Standard output; a pipe is given plain text, as wide as the table needs."""
-    made = Console(highlight=False)
-    return made if made.is_terminal else Console(highlight=False, width=160)
+    made = Output(highlight=False)
+    return made if made.is_terminal else Output(highlight=False, width=160)
+
+
+class Output(Console):
+    """A console whose reader may go away; rich would exit with 1, which means a regression here."""
+
+    def on_broken_pipe(self) -> None:
+        """What is still to be printed goes nowhere."""
+        nobody_reads()
 
 
 def number(value: float, unit: str) -> str:

@@ -17,6 +17,8 @@ from perfd.domain.subject import Engine
 from perfd.errors import BadInputError
 
 FILE_NAME = "perfd.toml"
+LARGEST_BYTES = 1_000_000
+"""A hundred engines take a tenth of it; TOML of 50 MB takes 6 GB of memory to read."""
 _DATABASE = re.compile(r"postgres(?:ql)?(?:\+[a-z0-9_]+)?://")
 _SYNTAX = re.compile(r"(?P<what>.*) \(at line (?P<line>\d+), column (?P<column>\d+)\)")
 
@@ -45,7 +47,11 @@ def default_text() -> str:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            text = file.read(LARGEST_BYTES + 1)
+        if len(text) > LARGEST_BYTES:
+            raise BadInputError(f"{path}: has more than {LARGEST_BYTES:,} bytes; is this really perfd's configuration?")
+        return text.decode("utf-8").replace("\r\n", "\n")
     except FileNotFoundError:
         raise BadInputError(
             f"{path}: there is no such file; write one, or leave the option away and the defaults serve"
@@ -59,6 +65,8 @@ def _text(path: Path) -> str:
 def _parse(text: str, file: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
+    except RecursionError:
+        raise BadInputError(f"{file}: lists or tables are nested too deeply for a configuration") from None
     except tomllib.TOMLDecodeError as error:
         told = _SYNTAX.fullmatch(str(error))
         if told:
@@ -73,7 +81,7 @@ def _read(mistakes: Mistakes, document: dict[str, Any], path: Path | None, envir
     root = Table(mistakes, (), defaults | document)
     beside = path.parent if path else Path()
     engines = tuple(sections.engine(table, beside) for table in root.tables("engines"))
-    models = tuple(sections.model(table) for table in root.tables("models"))
+    models = tuple(sections.model(table, beside) for table in root.tables("models"))
     devices = tuple(sections.device(table) for table in root.tables("devices"))
     enabled, kernels_folder = sections.kernels(root.table("kernels", needed=False))
     suites_folder = sections.resolved(sections.suites(root.table("suites", needed=False)), beside)

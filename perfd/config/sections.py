@@ -64,14 +64,15 @@ def device(table: Table) -> DeviceConfig:
     return made
 
 
-def model(table: Table) -> Model:
-    """Weights in a package (package, version, file), or a file on this machine (file alone)."""
+def model(table: Table, beside: Path) -> Model:
+    """Weights in a package (package, version, file), or a file on this machine (file alone), read from the folder `beside`."""
     package = table.text("package", "")
+    file = table.text("file")
     made = Model(
         name=_name(table),
         package=package,
         version=table.text("version", None if package else ""),
-        file=table.text("file"),
+        file=file if package or not file else str((beside / Path(file).expanduser()).absolute()),
         sha256=table.text("sha256"),
         quantisation=table.text("quantisation"),
         licence=table.text("licence"),

@@ -43,8 +43,6 @@ def _measure_on(context: Context, bench: Bench) -> bool:
         claimed = context.store.runs.claim(bench.device.device_class, context.worker, context.now(), LEASE)
         if claimed is None:
             return False
-        _tell_progress(context, claimed)
-        context.store.workers.seen(context.worker, context.now(), doing=claimed.workload.name, device_class=claimed.device_class)
         results = _run_or_give_back(context, claimed, bench)
     if results is not None:
         found = results
@@ -57,6 +55,8 @@ def _measure_on(context: Context, bench: Bench) -> bool:
 def _run_or_give_back(context: Context, claimed: ClaimedRun, bench: Bench) -> Results | None:
     """The Run's outcome; absent when it is another worker's now. Whoever stops us finds the Run queued again, and not counted."""
     try:
+        _tell_progress(context, claimed)
+        context.store.workers.seen(context.worker, context.now(), doing=claimed.workload.name, device_class=claimed.device_class)
         return _run(context, claimed, bench)
     except LostClaimError as lost:
         context.tell.say("measure", lost.message)

@@ -68,6 +68,13 @@ class Builds:
             _end(connection, claimed.id, outcome, now)
             return True
 
+    def give_back(self, claimed: ClaimedBuild) -> bool:
+        """The Build is queued as if it had never been claimed: a person stopped us, which is not the Build's fault."""
+        held = update(tables.build).where(B.id == claimed.id, B.token == claimed.token, B.state == BuildState.BUILDING.value)
+        back = {"state": BuildState.QUEUED.value, "claimed_by": None, "lease_until": None, "attempts": B.attempts - 1}
+        with self.engine.begin() as connection:
+            return connection.execute(held.values(**back)).rowcount == 1
+
     def requeue_lapsed(self, now: datetime, is_dead: Callable[[str], bool]) -> int:
         """Builds whose builder is gone are queued again (or failed, after too many tries); answers how many."""
         with self.engine.begin() as connection:

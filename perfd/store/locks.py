@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sqlalchemy import Connection, Engine, Function, func, select
-from sqlalchemy.exc import OperationalError
+
+from perfd.store.trouble import DATABASE_GONE
 
 
 @contextmanager
@@ -27,5 +28,5 @@ def session_lock(engine: Engine, name: str) -> Iterator[bool]:
 def _let_go(connection: Connection, key: Function[int]) -> None:
     try:
         connection.execute(select(func.pg_advisory_unlock(key)))
-    except OperationalError:
+    except DATABASE_GONE:
         connection.invalidate()  # the server went away meanwhile, and our lock with it

@@ -82,6 +82,11 @@ class Runs:
         with self.engine.begin() as connection:
             return connection.execute(_held(claimed).values(**ended)).rowcount == 1
 
+    def give_back(self, claimed: ClaimedRun) -> bool:
+        """The Run is queued as if it had never been claimed: a person stopped us, which is not the Run's fault."""
+        with self.engine.begin() as connection:
+            return connection.execute(_held(claimed).values(**_queued(), attempts=R.attempts - 1)).rowcount == 1
+
     def requeue_lapsed(self, now: datetime, is_dead: Callable[[str], bool]) -> int:
         """Runs whose worker is gone are queued again (or failed as lost, after too many tries); answers how many.
 
