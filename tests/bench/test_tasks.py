@@ -255,6 +255,9 @@ def test_another_keys_number_is_not_the_answer() -> None:
     assert [item.check(Answer(f"{number}.")) for name, number in numbers.items()] == [name == key for name in numbers]
 
 
-def test_a_loss_of_one_point_needs_thousands_of_items() -> None:
-    """docs/accuracy.md says so in figures."""
-    assert (items_needed(0.01, 0.02, sides=1), items_needed(0.01, 0.04, sides=1)) == (2005, 4012)
+@pytest.mark.parametrize(("told", "loss"), [("0.5 points", 0.005), ("1 point", 0.01), ("2 points", 0.02)])
+def test_the_items_that_a_loss_needs_are_those_of_the_page(told: str, loss: float) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "accuracy.md").read_text(encoding="utf-8")
+    cells = " | ".join(f"{items_needed(loss, discordant):,}" for discordant in (0.02, 0.04, 0.08, 0.15))
+
+    assert f"| {told} | {cells} |" in page
