@@ -1,11 +1,16 @@
 """What a person sees while perfd works: stages and progress bars on standard error, plain lines where that is no terminal."""
 
 import sys
+import time
 from types import TracebackType
 from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
+
+QUIET_S = 1.0
+"""Steps that follow one another faster than this are one line in a log."""
 
 
 class Teller:
@@ -25,6 +30,7 @@ class Teller:
             transient=True,
         )
         self._tasks: dict[str, TaskID] = {}
+        self._said: dict[str, float] = {}
 
     def __enter__(self) -> Self:
         self._bars.start()
@@ -40,11 +46,18 @@ class Teller:
     def steps(self, stage: str, done: int, total: int, sentence: str) -> None:
         """How far the stage is; where there is no terminal, a line a step."""
         if not self.console.is_terminal:
-            self.say(stage, f"{done}/{total} {sentence}")
+            self._say_now_and_then(stage, done, total, sentence)
             return
         if stage not in self._tasks:
             self._tasks[stage] = self._bars.add_task(sentence, total=total, stage=stage)
         self._bars.update(self._tasks[stage], completed=done, total=total, description=sentence)
+
+    def _say_now_and_then(self, stage: str, done: int, total: int, sentence: str) -> None:
+        """A log is read later: a line for every step that took a while, and for the last one."""
+        now = time.monotonic()
+        if done == total or now - self._said.get(stage, -QUIET_S) >= QUIET_S:
+            self._said[stage] = now
+            self.say(stage, f"{done}/{total} {sentence}")
 
 
 class Silent(Teller):
