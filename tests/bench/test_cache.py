@@ -8,7 +8,7 @@ import pytest
 
 from perfd.bench.cache import Basis, Blocks, CacheRequest, Slots, TtftFit, account, fit_ttft, requests_of
 from perfd.bench.cache.policies import block_hashes, infinite
-from perfd.bench.cache.requests import TEMPLATE_ID, Template, first_within, word_ids
+from perfd.bench.cache.requests import TEMPLATE_ID, Template, first_within, with_answers, word_ids
 from perfd.bench.load import PromptKind, PromptPlan, RequestOutcome, RequestTrace
 from perfd.bench.load.plan import AgentPlan
 from perfd.bench.load.prompts import ESTIMATED, PromptMaker, Vocabulary
@@ -363,6 +363,25 @@ def test_a_prompt_that_was_not_made_by_the_plan_is_left_out() -> None:
     requests, _ = requests_of([foreign, trace(0, 1, 130)], PromptMaker(PLAN))
 
     assert [one.turn for one in requests] == [1]
+
+
+def test_a_live_answer_is_in_the_cache_of_the_next_turn() -> None:
+    first = request(0, range(100), session=0, output_tokens=17)
+    second = request(1, range(140), session=0, turn=1)
+    other = request(2, fresh(2, 140), session=1, turn=1)
+
+    made = with_answers([first, second, other])
+
+    assert [len(one.answer_ids) for one in made] == [16, 0, 0]
+    for policy, hit in ((Slots(1), 116), (Blocks(16, 100), 112)):
+        assert infinite(made[:2], policy) == [0, hit]
+        assert policy.simulate(made[:2]) == [0, hit]
+
+
+def test_a_next_turn_that_begins_otherwise_tells_no_answer() -> None:
+    made = with_answers([request(0, range(100), session=0), request(1, fresh(1, 140), session=0, turn=1)])
+
+    assert [len(one.answer_ids) for one in made] == [0, 0]
 
 
 def test_template_tokens_stand_before_the_words() -> None:

@@ -89,12 +89,16 @@ def infinite(requests: Sequence[CacheRequest], policy: Policy) -> list[int]:
     seen: list[bytes] = []
     found = []
     for request in requests:
-        key = request.ids.astype(">i4").tobytes()
-        place = bisect_left(seen, key)
+        place = bisect_left(seen, _key(request.ids))
         shared = max((common_prefix(request.ids, _ids(seen[at])) for at in (place - 1, place) if 0 <= at < len(seen)), default=0)
         found.append(policy.whole(min(shared, _most(request))))
-        insort(seen, key)
+        insort(seen, _key(request.held_ids))
     return found
+
+
+def _key(ids: Ids) -> bytes:
+    """Bytes that sort as the tokens do."""
+    return ids.astype(">i4").tobytes()
 
 
 def common_prefix(a: Ids, b: Ids) -> int:
@@ -122,12 +126,12 @@ class _Lru:
 
     def serve(self, request: CacheRequest) -> int:
         """Tokens found; afterwards the prompt's and the answer's blocks are held, the last of them first to go."""
-        hashes = block_hashes(request.ids, self._block)
+        hashes = block_hashes(request.held_ids, self._block)
         usable = _most(request) // self._block
         hit = 0
         while hit < usable and hashes[hit] in self._held:
             hit += 1
-        answer = (len(request.ids) % self._block + request.output_tokens) // self._block
+        answer = max(0, (len(request.ids) + request.output_tokens) // self._block - len(hashes))
         own = [f"{request.index}/{place}".encode() for place in range(answer)]
         for name in reversed(hashes + own):
             self._held[name] = None
@@ -161,7 +165,7 @@ class _SlotServer:
         self._similarity = similarity
 
     def serve(self, request: CacheRequest) -> int:
-        """Tokens found in the slot that the request got; the answer's own tokens are unknown, and no later prompt has them."""
+        """Tokens found in the slot that the request got."""
         now_ns = max(request.sent_ns, min(slot.free_ns for slot in self._slots))
         idle = [slot for slot in self._slots if slot.free_ns <= now_ns]
         shared = [common_prefix(request.ids, slot.ids) for slot in idle]
@@ -169,5 +173,5 @@ class _SlotServer:
         if shared[best] <= self._similarity * len(request.ids):
             best = min(range(len(idle)), key=lambda at: idle[at].free_ns)
         slot = idle[best]
-        slot.ids, slot.free_ns = request.ids, max(request.end_ns, now_ns)
+        slot.ids, slot.free_ns = request.held_ids, max(request.end_ns, now_ns)
         return min(shared[best], _most(request))

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
 from itertools import accumulate
@@ -57,6 +57,13 @@ class CacheRequest:
     """Of the prompt, tokens that the load made; the rest is the chat template's."""
     ttft_s: float | None = None
     """Absent for a request that did not complete."""
+    answer_ids: Ids = field(default_factory=lambda: np.empty(0, dtype=np.int32))
+    """(tokens of the answer that a later prompt may begin with); none where answers are made beforehand and never come back."""
+
+    @property
+    def held_ids(self) -> Ids:
+        """What a cache may hold of it afterwards."""
+        return np.concatenate([self.ids, self.answer_ids]) if len(self.answer_ids) else self.ids
 
 
 def requests_of(
@@ -70,14 +77,30 @@ def requests_of(
     prompts = _prompts(traces, maker)
     sent = sorted((trace for trace in traces if trace.sent_ns is not None), key=lambda trace: trace.sent_ns or 0)
     known = first_within([trace for trace in sent if _is_made(trace, prompts)])
-    if engine_ids is not None:
-        made = [_request(trace, _array(engine_ids(prompts[trace.session, trace.turn]))) for trace in known]
-        exact = all(one.prompt_tokens in {None, len(one.ids)} for one in made)
-        return made, Basis.ENGINE if exact else Basis.ESTIMATE
     pairs = [(trace, prompts[trace.session, trace.turn]) for trace in known]
-    template = template_of(pairs)
-    made = [_request(trace, word_ids(prompt, trace.prompt_tokens, template)) for trace, prompt in pairs]
-    return made, Basis.WORDS if maker.vocabulary.exact and _are_plain(prompt for _, prompt in pairs) else Basis.ESTIMATE
+    if engine_ids is not None:
+        made = [_request(trace, _array(engine_ids(prompt))) for trace, prompt in pairs]
+        basis = Basis.ENGINE if all(one.prompt_tokens in {None, len(one.ids)} for one in made) else Basis.ESTIMATE
+    else:
+        template = template_of(pairs)
+        made = [_request(trace, word_ids(prompt, trace.prompt_tokens, template)) for trace, prompt in pairs]
+        basis = Basis.WORDS if maker.vocabulary.exact and _are_plain(prompt for _, prompt in pairs) else Basis.ESTIMATE
+    return (with_answers(made) if maker.plan.live else made), basis
+
+
+def with_answers(requests: Sequence[CacheRequest]) -> list[CacheRequest]:
+    """For live sessions: each request with its answer's ids, read off the next turn's prompt, which goes on from them.
+
+    The last token of an answer is never computed, so no cache holds it.
+    """
+    by_place = {(one.session, one.turn): one for one in requests}
+    made = []
+    for one in requests:
+        later = by_place.get((one.session, one.turn + 1))
+        end = len(one.ids) + max(0, one.output_tokens - 1)
+        follows = later is not None and np.array_equal(later.ids[: len(one.ids)], one.ids)
+        made.append(replace(one, answer_ids=later.ids[len(one.ids) : end]) if later is not None and follows else one)
+    return made
 
 
 def first_within(traces: Sequence[RequestTrace], most_tokens: int = MOST_TOKENS) -> list[RequestTrace]:
