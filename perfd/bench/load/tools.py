@@ -48,5 +48,5 @@ def schema(name: str, description: str) -> Json:
 
 
 def call(name: str, call_id: str, words: Sequence[str]) -> Call:
-    """One call whose arguments hold these words, each after a space, so that calls of one tool are equally long."""
-    return Call(call_id, name, json.dumps({"target": "at " + " ".join(words), "limit": 200}))
+    """One call whose arguments hold these words, each between spaces, so that calls of one tool are equally long."""
+    return Call(call_id, name, json.dumps({"target": " ".join(("at", *words, "now")), "limit": 200}))
