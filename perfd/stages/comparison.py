@@ -21,6 +21,7 @@ from perfd.domain.suite import Workload
 from perfd.domain.verdict import Outcome, Verdict
 from perfd.errors import BadInputError
 from perfd.rules.compare import DETECTOR, ComparePolicy, PairDecision, abba_order, combine, decide, next_blocks
+from perfd.rules.compare_samples import by_samples, decide_samples
 from perfd.rules.judge import reduce_samples
 from perfd.rules.plan import Candidate
 from perfd.stages.context import Context
@@ -161,7 +162,7 @@ def look(context: Context, occasion: Occasion) -> Comparison:
     owed: list[PlannedRun] = []
     for _, group in groupby(blocks, key=lambda one: (one.run.workload, one.run.model)):
         runs = tuple(group)
-        found = _lines(runs, asked)
+        found = lines_of(runs, asked)
         lines.extend(found)
         owed.extend(_owed(context, runs, [line.decision for line in found if is_asked(line, asked)]))
     failed = [one.run for one in blocks if one.run.state in {RunState.FAILED, RunState.VOID}]
@@ -171,10 +172,13 @@ def look(context: Context, occasion: Occasion) -> Comparison:
     return replace(made, owed=()) if known else made  # one member that is worse again is what was asked
 
 
-def _lines(runs: Sequence[ArmSamples], asked: Asked | None) -> tuple[Line, ...]:
+def lines_of(runs: Sequence[ArmSamples], asked: Asked | None) -> tuple[Line, ...]:
+    """The rows of one Workload on one Model: a Metric each, decided by what it is made of."""
     measured = measured_in(runs)
     policy = ComparePolicy().shared(len(asked) if asked else sum(map(is_waited_for, measured)))
-    return tuple(_line(runs, metric, policy) for metric in measured)
+    # A Regression is about the very Runs of a Series, so its re-measurement asks for those again, whatever they are made of.
+    decided = _decided_by_runs if asked else _decided
+    return tuple(_line(runs, metric, decided(runs, metric, policy)) for metric in measured)
 
 
 def measured_in(runs: Sequence[ArmSamples]) -> tuple[Metric, ...]:
@@ -182,14 +186,31 @@ def measured_in(runs: Sequence[ArmSamples]) -> tuple[Metric, ...]:
     return tuple({name: METRICS[name] for one in runs for name in _values(one)}.values())
 
 
-def _line(runs: Sequence[ArmSamples], metric: Metric, policy: ComparePolicy) -> Line:
+def _decided(runs: Sequence[ArmSamples], metric: Metric, policy: ComparePolicy) -> PairDecision:
+    """By items or documents where the Metric has them, else by pairs of Runs."""
+    if not by_samples(metric):
+        return _decided_by_runs(runs, metric, policy)
+    base, head = (samples_of(runs, metric.name, arm) for arm in (Arm.BASE, Arm.HEAD))
+    return decide_samples(base, head, metric, policy)
+
+
+def _decided_by_runs(runs: Sequence[ArmSamples], metric: Metric, policy: ComparePolicy) -> PairDecision:
     found = list(pairs_of(runs, metric.name))
-    pairs, signs = tuple(pair for pair, _ in found), [sign for _, sign in found]
-    decision = decide(pairs, metric, policy, signs)
+    return decide([pair for pair, _ in found], metric, policy, [sign for _, sign in found])
+
+
+def _line(runs: Sequence[ArmSamples], metric: Metric, decision: PairDecision) -> Line:
+    pairs = tuple(pair for pair, _ in pairs_of(runs, metric.name))
     if len({one.hardware_hash for one in runs if one.hardware_hash is not None}) > 1:
         why = "the blocks ran on different hardware or clock policies"
         decision = PairDecision(Verdict(Outcome.NOT_COMPARABLE, why, DETECTOR, len(pairs)), more=False)
     return line_of(runs, metric, pairs, decision)
+
+
+def samples_of(runs: Sequence[ArmSamples], metric: str, arm: Arm) -> list[tuple[float, ...]]:
+    """The Samples of each of the arm's Runs, in the order that all Runs share."""
+    values = (samples.values for one in runs if one.run.arm is arm for samples in one.samples if samples.name == metric)
+    return [tuple(each) for each in values if each]
 
 
 def line_of(runs: Sequence[ArmSamples], metric: Metric, pairs: tuple[tuple[float, float], ...], decision: PairDecision) -> Line:
