@@ -77,6 +77,7 @@ def test_exactly_the_planted_answers_are_right_in_item_order(score: Score, tmp_p
     assert right(results) == tuple(float(index % 3 == 0) for index in range(40))
     told = results.extra["task"]
     assert (told["right"], told["items"], told["without_answer"]) == (14, 40, 0)
+    assert told["share_interval_95"] == pytest.approx([0.221, 0.505], abs=0.001)
     assert told["rows"][1] == {"id": "gsm8k/1", "right": False, "answer": "It is 7, I think.", "error": ""}
 
 

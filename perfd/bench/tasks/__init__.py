@@ -18,6 +18,7 @@ from perfd.domain.identity import Json
 from perfd.domain.job import Job
 from perfd.domain.run import FailureKind
 from perfd.errors import BadInputError
+from perfd.stats.shares import share_interval
 
 KEPT_CHARACTERS = 160
 READ = {"gsm8k": gsm8k.load, "humaneval": humaneval.load, "bfcl": bfcl.load}
@@ -102,12 +103,14 @@ def check_answers(rows: Sequence[Row]) -> None:
 
 def told(job: Job, task: TaskItems, rows: Sequence[Row]) -> Json:
     """What a reader wants beside the Samples: each item's row, and what the items were."""
+    right = sum(row.right for row in rows)
     return {
         "task": str(job.workload.parameters["task"]),
         "data_sha256": task.data_sha256,
         **task.about,
-        "right": sum(row.right for row in rows),
+        "right": right,
         "items": len(rows),
+        "share_interval_95": list(share_interval(right, len(rows))),
         "without_answer": sum(bool(row.error) for row in rows),
         "rows": [{"id": row.id, "right": row.right, "answer": row.answer, "error": row.error} for row in rows],
     }
