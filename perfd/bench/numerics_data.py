@@ -1,7 +1,7 @@
 """Reference log-probabilities in a data file: what one Build told of fixed texts, and how far its own reruns were.
 
 Compact: for each document the k likeliest tokens a position and their log-probabilities, as zlib-packed little-endian columns in
-base 85 (about 130 bytes a position for k = 32). `python -m perfd.bench.numerics_reference` makes it.
+base 85 (about 200 bytes a position for k = 32). `python -m perfd.bench.numerics_reference` makes it.
 """
 
 import base64

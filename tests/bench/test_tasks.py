@@ -225,6 +225,25 @@ def test_tool_calls_are_matched_by_their_syntax_tree(score: Score, tmp_path: Pat
     assert right(score(BFCL, script)) == tuple(map(float, says_right.values()))
 
 
+@pytest.mark.parametrize(
+    ("row", "truth"),
+    [
+        ({"function": [FUNCTION], "question": [[{"role": "user"}]]}, [{"math.area": {"base": [10]}}]),
+        ({"function": [FUNCTION], "question": []}, [{"math.area": {"base": [10]}}]),
+        ({"function": ["math.area"], "question": [[]]}, [{"math.area": {"base": [10]}}]),
+        ({"function": [FUNCTION], "question": [[]]}, [{"math.area": {"base": 10}}]),
+        ({"function": [FUNCTION], "question": [[]]}, ["math.area(base=10)"]),
+    ],
+)
+def test_tool_calls_of_another_form_are_told(score: Score, tmp_path: Path, row: dict[str, Any], truth: list[Any]) -> None:
+    write_rows(tmp_path / "bfcl" / "BFCL_v4_multiple.json", [{"id": "m", **row}])
+    write_rows(tmp_path / "bfcl" / "answers_BFCL_v4_multiple.json", [{"id": "m", "ground_truth": truth}])
+    results = score(BFCL, {"otherwise": "[]"})
+
+    assert (results.state, results.failure) == (RunState.FAILED, FailureKind.HARNESS)
+    assert "the form of" in results.reason
+
+
 def test_a_blind_half_of_the_context_shows_as_its_items(score: Score) -> None:
     results = score(NEEDLE, {"finds_before": 0.5})
 

@@ -64,7 +64,12 @@ def load(job: Job, asker: Asker) -> TaskItems:
         return retrieval.load(given, dialect(job.launch.dialect).tokenizer(asker), job.workload.seed)
     if name not in READ:
         raise BadInputError(f'there is no task "{name}"; there is {", ".join([*READ, "retrieval"])}')
-    return READ[name](given, Place(evals_folder(given), job.work), job.workload.seed)
+    try:
+        return READ[name](given, Place(evals_folder(given), job.work), job.workload.seed)
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        raise BadInputError(
+            f"the items of {name} have not the form of the version that docs/accuracy.md names ({error!r})"
+        ) from None
 
 
 def answered(job: Job, server: Server, items: Sequence[Item], model: str) -> list[Row]:

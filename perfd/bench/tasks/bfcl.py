@@ -57,11 +57,30 @@ def load(parameters: Mapping[str, Json], place: Place, seed: int) -> TaskItems: 
 def _item(row: Mapping[str, Any], expected: Mapping[str, Any], *, native: bool) -> Item:
     name, functions = text_of(row, "id", "BFCL"), list(row["function"])
     wanted = expected.get(name, [])
+    check_form(name, wanted, functions)
     said = "\n".join(str(message["content"]) for message in row["question"][0])
     if native:
         return Item(name, said, lambda answer: matches(answer, wanted, functions), tools=tuple(map(tool, functions)))
     system = SYSTEM.format(functions=json.dumps(functions))
     return Item(name, said, lambda answer: matches(answer, wanted, functions), system)
+
+
+def check_form(name: str, wanted: Any, functions: Any) -> None:
+    """Raise BadInputError where an item has not the form that matching relies on, before anything is asked."""
+    good = all(isinstance(one, dict) and isinstance(one.get("parameters", {}), dict) and "name" in one for one in functions)
+    good &= isinstance(wanted, list) and all(
+        isinstance(each, dict)
+        and len(each) == 1
+        and all(
+            isinstance(arguments, dict) and all(isinstance(one, list) for one in arguments.values())
+            for arguments in each.values()
+        )
+        for each in wanted
+    )
+    if not good:
+        raise BadInputError(
+            f"the item {name} of BFCL has not the form of version 4: a function with listed values for each argument"
+        )
 
 
 def matches(answer: Answer, wanted: Sequence[Mapping[str, Any]], functions: Sequence[Mapping[str, Any]]) -> bool:
