@@ -16,7 +16,7 @@ from perfd.rules.confirm import TOWARDS, ConfirmPolicy, conclude, worth_remeasur
 from perfd.stages.aa import open_aa
 from perfd.stages.comparison import Comparison, block_of, gone, look
 from perfd.stages.context import Context
-from perfd.stages.members import remeasured
+from perfd.stages.members import remeasured, strength
 from perfd.stages.telling import case_of, tell_due
 from perfd.store.records import ChangeRow, ConfirmationRow, RegressionRow, SeriesInfo
 from perfd.store.regressions import Step
@@ -74,19 +74,13 @@ def _open(context: Context) -> bool:
 
 def _waiting(context: Context, night: Occasion) -> Iterator[RegressionRow]:
     """Regressions of the night's Series that are worth it and were not tried after this night, the strongest first."""
-    noise = context.store.judgements.noise(night)
     touched = {series.id for series in context.store.judgements.touched(night)}
     rows = [row for row in context.store.regressions.unanswered() if any(info.id in touched for info, _ in row.members)]
     tried = context.store.confirmations.of_regressions(*(row.id for row in rows))
-    for row in sorted(rows, key=lambda row: -max(_strength(one, noise) for one in row.members)):
+    for row in sorted(rows, key=lambda row: -max(map(strength, row.members))):
         after_this = any(one.occasion.nominal_at == night.nominal_at for one in tried[row.id])
         if not after_this and worth_remeasuring(case_of(context, row, tried[row.id]), POLICY):
             yield row
-
-
-def _strength(member: tuple[SeriesInfo, ChangeRow], noise: dict[int, float]) -> float:
-    info, change = member
-    return abs(change.effect) / max(noise.get(info.id, 1.0), 1e-6)
 
 
 def _remeasure(context: Context, night: Occasion, row: RegressionRow) -> bool:
@@ -98,7 +92,7 @@ def _remeasure(context: Context, night: Occasion, row: RegressionRow) -> bool:
         return False
     occasion = Occasion(OccasionKind.COMPARE, night.nominal_at, f"confirm {row.id}")
     try:
-        plan, reason = _plan(context, night, row), ""
+        plan, reason = _plan(context, row), ""
     except _ImpossibleError as error:
         plan, reason = Plan((), ()), str(error)
     lost = gone(context, plan.builds)
@@ -106,10 +100,9 @@ def _remeasure(context: Context, night: Occasion, row: RegressionRow) -> bool:
     return context.store.confirmations.open(row.id, occasion, plan, lost, reason=reason, now=context.now())
 
 
-def _plan(context: Context, night: Occasion, row: RegressionRow) -> Plan:
+def _plan(context: Context, row: RegressionRow) -> Plan:
     """One block of each of the strongest members' Workloads."""
-    noise = context.store.judgements.noise(night)
-    ranked = sorted((one for one in remeasured(row) if one[1].gone_at is None), key=lambda one: -_strength(one, noise))
+    ranked = [one for one in remeasured(row) if one[1].gone_at is None]
     arms = _arms(context, *ranked[0])
     specs = {Arm.BASE: arms.base.spec, Arm.HEAD: arms.head.spec}
     likes = [_like(context, info, change, arms) for info, change in _one_a_workload(ranked)]
