@@ -3,11 +3,13 @@
 from perfd.builders.build import build, describe, is_whole, kernel_source, revisions
 from perfd.builders.checkout import check_out, merge_base
 from perfd.builders.process import os_sentence
+from perfd.builders.revert import Revert, revert
 from perfd.builders.weights import fetch_weights
 from perfd.builders.words import Progress, quiet
 
 __all__ = [
     "Progress",
+    "Revert",
     "build",
     "check_out",
     "describe",
@@ -17,5 +19,6 @@ __all__ = [
     "merge_base",
     "os_sentence",
     "quiet",
+    "revert",
     "revisions",
 ]

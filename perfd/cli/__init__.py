@@ -26,7 +26,7 @@ def main(context: click.Context, config_path: Path | None) -> None:
 
 
 _STAGES = ("watch", "plan", "build", "measure", "judge", "confirm", "report", "work")
-_OWN = ("compare", "detect", "doctor", "kernels", "load", "nightly", "serve")
+_OWN = ("bisect", "compare", "detect", "doctor", "kernels", "load", "nightly", "serve")
 main.modules = {
     "db": "perfd.cli.database",
     **dict.fromkeys(_STAGES, "perfd.cli.stages"),

@@ -40,7 +40,7 @@ def compare(
     with Teller() as tell, opened(config_path, tell) as context:
         subject = by_name(context.config, subject_name or context.config.engines[0].name)
         found = look_up(context, subject)
-        arms = (_revision(base, found, subject), _revision(head, found, subject))
+        arms = (revision_named(base, found, subject), revision_named(head, found, subject))
         occasion = open_comparison(context, subject, *arms, frozenset(workloads))
         run_to_report(context, occasion)
         report = _report(context, occasion)
@@ -51,7 +51,8 @@ def compare(
     return EXIT.get(Outcome(report["verdict"]["outcome"]), FINE)
 
 
-def _revision(name: str, known: tuple[Revision, ...], subject: Chosen) -> Revision:
+def revision_named(name: str, known: tuple[Revision, ...], subject: Chosen) -> Revision:
+    """The Revision of that name, of which a unique beginning is enough; raises BadInputError where there is none, or several."""
     fitting = [revision for revision in known if revision.name == name] or [one for one in known if one.name.startswith(name)]
     if len(fitting) == 1:
         return fitting[0]

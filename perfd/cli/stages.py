@@ -58,8 +58,8 @@ def _keep_on(context: Context, stages: tuple[Stage, ...]) -> int:
         return done
 
 
-for _name, _stage in STAGES.items():
-    _command(_name, _stage)
+for _name in HELP:  # `perfd bisect` is a command of its own
+    _command(_name, STAGES[_name])
 
 
 @main.command()

@@ -33,7 +33,13 @@ def schedule(table: Table) -> Schedule:
     timezone = table.text("timezone", "UTC")
     if not _zone_exists(timezone):
         table.wrong("timezone", f'schedule.timezone "{timezone}" is no time zone{_zone_meant(timezone)}')
-    made = Schedule(nightly, timezone, table.flag("aa", default=True), table.number("confirm_minutes", 20.0, 0.0))
+    made = Schedule(
+        nightly,
+        timezone,
+        aa=table.flag("aa", default=True),
+        confirm_minutes=table.number("confirm_minutes", 20.0, 0.0),
+        bisect=table.flag("bisect", default=False),
+    )
     table.close()
     return made
 

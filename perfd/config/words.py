@@ -20,6 +20,8 @@ class Schedule:
     """Whether a night also compares a Build with itself on each device class, which measures the false-alarm rate."""
     confirm_minutes: float = 20.0
     """Device minutes that a night may spend on re-measuring suspects; 0 re-measures none."""
+    bisect: bool = False
+    """Whether the commit of a confirmed Regression is searched for without being asked."""
 
 
 @dataclass(frozen=True)

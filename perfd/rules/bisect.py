@@ -135,6 +135,8 @@ def next_step(state: State) -> Step:
     for end, name in ((0, "good"), (state.last, "bad")):
         if end in state.broken:
             return _not_reproduced(state, f"the {name} end {_name(state, end)} cannot be measured: {state.broken[end]}")
+    if _is_idle(state):
+        return stopped(state, f"nothing could be measured, twice in a row ({state.answers[-1].reason})")
     ends = state.answer(0, state.last)
     if ends is None or not (ends.final or state.times(0, state.last) >= ASKED_AT_MOST):
         return _ask(state, 0, state.last, "the two ends")
@@ -155,6 +157,11 @@ def bracket(state: State) -> tuple[int, int]:
     bad = min((place for place, outcome in words.items() if outcome is state.towards), default=state.last)
     good = [place for place, outcome in words.items() if place < bad and _is_good(state, outcome)]
     return max(good, default=0), bad
+
+
+def _is_idle(state: State) -> bool:
+    """Whether the last two comparisons gave no pair at all, and no place was at fault: going on would ask them all in vain."""
+    return len(state.answers) >= ASKED_AT_MOST and all(one.pairs == 0 for one in state.answers[-ASKED_AT_MOST:])
 
 
 def _is_good(state: State, outcome: Outcome) -> bool:
@@ -185,22 +192,22 @@ def _presumed_broken(state: State, good: int, bad: int) -> frozenset[int]:
 
 def _ask(state: State, base: int, head: int, why: str) -> Step:
     """The comparison, or first the Build that it needs, or the end where the budget is spent."""
-    good, bad = bracket(state)
     if state.out_of_time:
-        spent = f"the budget of {state.limits.device_s / 60:g} device minutes is spent"
-        return _out_of_budget(state, good, bad, spent)
+        return stopped(state, f"the budget of {state.limits.device_s / 60:g} device minutes is spent")
     missing = next((place for place in (base, head) if place not in state.built), None)
     if missing is None:
         return Compare(base, head, why)
     if state.out_of_builds:
-        return _out_of_budget(state, good, bad, f"the budget of {state.limits.builds} Builds is spent")
+        return stopped(state, f"the budget of {state.limits.builds} Builds is spent")
     return Build(missing, why)
 
 
-def _out_of_budget(state: State, good: int, bad: int, spent: str) -> Ended:
+def stopped(state: State, why: str) -> Ended:
+    """The end of a bisection that cannot go on: what is known now, and why it is not more."""
     if state.towards is None:
-        return _not_reproduced(state, f"{spent} before the two ends could be compared")
-    return Ended(BisectEnd.RANGE, good, bad, f"{spent} with {bad - good} places left")
+        return _not_reproduced(state, f"{why}, before the two ends were told apart")
+    good, bad = bracket(state)
+    return Ended(BisectEnd.RANGE, good, bad, f"{why}, with {bad - good} places left")
 
 
 def _neighbours(state: State, good: int, bad: int) -> Step:

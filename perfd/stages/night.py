@@ -10,6 +10,7 @@ from perfd.config import Schedule
 from perfd.domain.occasion import Occasion, OccasionState
 from perfd.domain.run import OccasionKind, RunState
 from perfd.rules.calendar import last_due, next_due
+from perfd.stages.bisect import bisect
 from perfd.stages.build import build
 from perfd.stages.confirm import confirm
 from perfd.stages.context import Context, is_dead
@@ -29,6 +30,7 @@ STAGES: dict[str, Stage] = {
     "plan": plan,
     "build": build,
     "measure": measure,
+    "bisect": bisect,  # before the judge: a comparison of a bisection is decided by the one Metric that it asks about
     "judge": judge,
     "confirm": confirm,
     "report": report,

@@ -16,6 +16,7 @@ from perfd.stages.aa import look_at_itself
 from perfd.stages.comparison import Comparison, Line, is_told, look
 from perfd.stages.context import Context
 from perfd.stages.labels import label
+from perfd.stages.proposal import account
 from perfd.stages.telling import KIND, WINDOW, tell_due
 from perfd.store.records import ChangeRow, JudgedSeries, OccasionSummary, RegressionRow, RunRow, SeriesInfo
 
@@ -79,6 +80,7 @@ def night_report(context: Context, occasion: Occasion) -> dict[str, Any]:
         "suspects": [_suspect(row) for row in context.store.regressions.unanswered() if row.state in OPEN],
         "improvements": improvements(context, summary),
         "false_alarms": false_alarms(context),
+        "bisections": [account(row) for row in context.store.bisects.since(summary.row.opened_at)],
     }
 
 
