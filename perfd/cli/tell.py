@@ -8,7 +8,6 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-
 QUIET_S = 1.0
 """Steps that follow one another faster than this are one line in a log."""
 
