@@ -6,6 +6,7 @@ token that is not among the candidates that the engine reports has a bound inste
 
 import json
 import math
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -16,6 +17,8 @@ from perfd.domain.identity import Json
 from perfd.domain.run import FailureKind
 from perfd.errors import BadInputError
 
+OPENAI_MOST_CANDIDATES = 20
+"""vLLM refuses more unless it was launched otherwise."""
 SMALLEST = 1e-12
 """A probability below this is not told apart from zero: the sum of the candidates' probabilities is rounded by more."""
 
@@ -149,11 +152,16 @@ class OpenAi:
             return None
         return count
 
-    def score(self, asker: Asker, text: str, top_k: int) -> list[Scored]:  # noqa: ARG002 - every value is exact
-        """Exact log-probabilities of every token of the prompt, in one question; nothing is bounded."""
-        body = {"prompt": text, "max_tokens": 1, "temperature": 0, "logprobs": 1, "echo": True}
+    def score(self, asker: Asker, text: str, top_k: int) -> list[Scored]:
+        """Exact log-probabilities of every token of the prompt, in one question; nothing is bounded.
+
+        Candidates come along where the server tells them; tokens are told by their texts here, so a text stands for its token.
+        """
+        asked = min(top_k, OPENAI_MOST_CANDIDATES)
+        body = {"prompt": text, "max_tokens": 1, "temperature": 0, "logprobs": asked, "echo": True}
         answer = asker.post("/v1/completions", {**body, "model": model_name(asker)})
-        values = legacy_logprobs(answer).get("token_logprobs")
+        told = legacy_logprobs(answer)
+        values = told.get("token_logprobs")
         if not isinstance(values, list) or len(values) < 2:
             raise EngineError(
                 FailureKind.NONSENSE,
@@ -163,7 +171,9 @@ class OpenAi:
         usage = answer.get("usage")
         generated = usage.get("completion_tokens") if isinstance(usage, dict) else 1
         prompt = values[: len(values) - _number(generated, int, "completion_tokens")]
-        return [Scored(-_number(value, float, "token_logprobs")) for value in prompt[1:]]
+        tops = told_candidates(told.get("top_logprobs"), len(prompt))
+        scored = zip(prompt[1:], tops[1:], strict=True)
+        return [Scored(-_number(value, float, "token_logprobs"), top=top) for value, top in scored]
 
     def greedy(self, asker: Asker, prompt: str, tokens: int) -> Greedy:
         """The tokens' texts come with their log-probabilities; ids are not told."""
@@ -198,6 +208,16 @@ def scored_from(token: int, top: Sequence[tuple[int, float]]) -> Scored:
     least = min(math.exp(value) for _, value in top)
     left = 1.0 - math.fsum(math.exp(value) for _, value in top)
     return Scored(-math.log(max(SMALLEST, min(least, left) if left > 0 else least)), is_bound=True, top=tuple(top))
+
+
+def told_candidates(tops: Any, count: int) -> list[tuple[tuple[int, float], ...]]:
+    """The candidates of the first `count` positions, likeliest first, each text as a number; none where none were told."""
+    if not isinstance(tops, list) or len(tops) < count:
+        return [()] * count
+    ranked = (
+        sorted(top.items(), key=lambda one: -_number(one[1], float, "logprob")) if isinstance(top, dict) else () for top in tops
+    )
+    return [tuple((zlib.crc32(text.encode()), float(value)) for text, value in top) for top in ranked][:count]
 
 
 def legacy_logprobs(answer: Mapping[str, Any]) -> dict[str, Any]:

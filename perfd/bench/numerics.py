@@ -18,7 +18,7 @@ from perfd.bench.ask import Asker
 from perfd.bench.dialects import Dialect
 from perfd.bench.engine import EngineError
 from perfd.bench.measured import Measured
-from perfd.bench.numerics_data import NumericsReference, Positions, positions_of, reference_of
+from perfd.bench.numerics_data import Candidates, NumericsReference, Positions, positions_of, reference_of
 from perfd.domain.identity import Json
 from perfd.domain.job import Job
 from perfd.domain.run import FailureKind
@@ -89,11 +89,21 @@ def compare(name: str, before: Positions, now: Positions) -> Compared:
     if len(before.candidates) != len(now.candidates):
         counts = f"{len(now.candidates)} positions, the reference has {len(before.candidates)}"
         raise EngineError(FailureKind.NONSENSE, f"the text {name} has {counts}: the tokenizer is another one")
-    each = [bucket_divergence(was, told) for was, told in zip(before.candidates, now.candidates, strict=True)]
+    both = list(zip(before.candidates, now.candidates, strict=True))
+    check_shared(name, both)
+    each = [bucket_divergence(was, told) for was, told in both]
     pairs = zip(before.nll_nats, now.nll_nats, strict=True)
     gaps = tuple(after - was for was, after in pairs if np.isfinite(was) and np.isfinite(after))
     mean = [float(np.mean([getattr(one, field) for one in each])) for field in ("kl_nats", "rest")]
     return Compared(mean[0], mean[1], gaps, len(each))
+
+
+def check_shared(name: str, both: Sequence[tuple[Candidates, Candidates]]) -> None:
+    """Raise EngineError where most positions have no candidate in common: a bound of zero must not pass for agreement."""
+    apart = sum(not dict(was).keys() & dict(told).keys() for was, told in both)
+    if 2 * apart > len(both):
+        seen = f"{apart} of {len(both)} positions share no candidate with the reference"
+        raise EngineError(FailureKind.NONSENSE, f"the text {name}: {seen}; make it anew, or look at what the engine tells")
 
 
 def told(found: Mapping[str, Compared], reference: NumericsReference) -> Json:

@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from perfd.bench.dialects import Scored
 from perfd.bench.engine import EngineError
+from perfd.bench.numerics import compare
 from perfd.bench.numerics_data import NumericsReference as Reference
-from perfd.bench.numerics_data import Positions, pack, reference_of, to_document, unpack
+from perfd.bench.numerics_data import Positions, pack, positions_of, reference_of, to_document, unpack
 from perfd.bench.runner import run_child
 from perfd.domain.job import Job
 from perfd.domain.metric import METRICS
@@ -135,14 +137,34 @@ def test_two_builds_are_compared_by_their_documents(score: Callable[..., Results
     assert decide_documents(head, base, tokens, METRICS["kl_nats"]).verdict.outcome is Outcome.BETTER
 
 
-def test_an_engine_that_tells_only_the_texts_tokens_is_judged_by_them(score: Callable[..., Results], tmp_path: Path) -> None:
+@pytest.fixture
+def openai_folder(tmp_path: Path) -> Path:
     folder = tmp_path / "openai"
     folder.mkdir()
     make_reference(folder, "openai")
+    return folder
 
-    same, moved = (score(folder, "openai", blur=blur).extra["numerics"] for blur in (0.0, 0.3))
+
+def test_the_openai_dialect_is_judged_by_its_candidates_too(score: Callable[..., Results], openai_folder: Path) -> None:
+    same, moved = (score(openai_folder, "openai", blur=blur).extra["numerics"] for blur in (0.0, 0.1))
 
     assert (same["against_null"]["moved"], moved["against_null"]["moved"]) == (False, True)
+    assert 0.1**2 / 30 < moved["kl_nats"]["mean"] < 0.1**2 / 6
+
+
+def test_an_engine_that_tells_only_the_texts_own_tokens_is_judged_by_them() -> None:
+    base, head = ([Scored(nll) for nll in values] for values in ((0.5, 2.0, 3.0), (0.6, 2.0, 3.0)))
+    same, moved = (compare("a", positions_of(base, 4), positions_of(other, 4)).kl_nats for other in (base, head))
+
+    assert same == 0.0
+    assert moved > 1e-4
+
+
+def test_candidates_that_share_nothing_are_no_agreement() -> None:
+    base, head = ([Scored(0.5, top=((token, -0.5),))] * 4 for token in (1, 2))
+
+    with pytest.raises(EngineError, match="4 of 4 positions share no candidate"):
+        compare("a", positions_of(base, 4), positions_of(head, 4))
 
 
 def test_other_texts_than_the_references_are_refused(

@@ -300,7 +300,11 @@ def legacy_logprobs(prompt: str, answer: str, blur: float, body: dict[str, Any])
     words = list(WORD.finditer(text))
     ids = token_ids(text)
     values = [None, *(log_probs(before, blur)[after] for before, after in pairwise(ids))]
-    return {"tokens": [word.group() for word in words], "token_logprobs": values, "text_offset": [word.start() for word in words]}
+    told = {"tokens": [word.group() for word in words], "token_logprobs": values, "text_offset": [word.start() for word in words]}
+    if int(body["logprobs"]) > 1:
+        steps = [step(log_probs(before, blur), int(body["logprobs"])) for before in ids[:-1]]
+        told["top_logprobs"] = [None, *({top["token"]: top["logprob"] for top in one["top_logprobs"]} for one in steps)]
+    return told
 
 
 def forget_grandchild(path: str) -> None:
