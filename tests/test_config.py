@@ -240,6 +240,26 @@ def test_a_file_that_is_no_text_is_one_sentence(folder: Path) -> None:
         load_config(None, {})
 
 
+def test_a_file_that_is_much_too_long_or_too_deep_is_one_sentence(folder: Path) -> None:
+    for text, told in (
+        ("#" * 1_000_001, "has more than 1,000,000 bytes"),
+        ("a = " + "[" * 5000 + "]" * 5000, "nested too deeply"),
+    ):
+        (folder / "perfd.toml").write_text(text, encoding="utf-8")
+        with pytest.raises(BadInputError, match=told):
+            load_config(None, {})
+
+
+def test_weights_are_read_from_the_folder_of_the_file(folder: Path) -> None:
+    text = '[[models]]\nname = "smollm2-135m-instruct"\nfile = "w.gguf"\nsha256 = "%s"\nquantisation = "q"\nlicence = "l"\n' % (
+        "0" * 64
+    )
+    (folder / "elsewhere").mkdir()
+    (folder / "elsewhere" / "perfd.toml").write_text(text, encoding="utf-8")
+
+    assert str(folder / "elsewhere" / "w.gguf") == load_config(folder / "elsewhere" / "perfd.toml", {}).models[0].file
+
+
 def test_a_folder_is_no_file(folder: Path) -> None:
     with pytest.raises(BadInputError, match="cannot be read"):
         load_config(folder, {})

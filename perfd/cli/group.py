@@ -19,8 +19,10 @@ from perfd.errors import PerfdError
 FINE, REGRESSION, UNSURE, BAD_INPUT, OUR_FAULT = 0, 1, 2, 3, 4
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals that ask a command to end: it puts back what it had begun, says so, and exits with 128 and the signal's number."""
-OUTSIDE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS})
-"""What a disk answers that is full, or not ours: no fault of perfd."""
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+CLOSED = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG, errno.ENOTDIR, errno.EIO}
+OUTSIDE = frozenset(FULL | CLOSED)
+"""What a machine answers that is full, or a path that cannot be used: no fault of perfd."""
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -41,9 +41,12 @@ def try_kernels(config: Config, ops: frozenset[str], *, static_only: bool) -> tu
     """Every Workload of the chosen ops that needs no GPU, one after the other; raises BadInputError for an unknown op."""
     known = {kernel.name for kernel in kernels_of(config.kernels_folder)}
     unknown = sorted(ops - known)
-    if unknown or not known:
-        there = ", ".join(sorted(known)) or "none"
-        raise BadInputError(f"no kernel called {', '.join(unknown) or 'anything'} in {config.kernels_folder}; there is {there}")
+    if not known:
+        raise BadInputError(f"{config.kernels_folder} holds no kernels (files such as add_rms_norm.py); correct kernels.folder")
+    if unknown:
+        raise BadInputError(
+            f"no kernel called {', '.join(unknown)} in {config.kernels_folder}; there is {', '.join(sorted(known))}"
+        )
     shapes = config.suites_folder / "kernels" / "shapes.py"
     return tuple(
         _try(config, op, workload)

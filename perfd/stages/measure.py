@@ -9,6 +9,7 @@ from perfd import HARNESS_VERSION, builders
 from perfd.bench.runner import run_child
 from perfd.domain.job import Job
 from perfd.domain.metric import METRICS, Metric, MetricKind
+from perfd.domain.model import Model
 from perfd.domain.results import MetricSamples, Results
 from perfd.domain.run import FailureKind, RunState
 from perfd.errors import PerfdError
@@ -115,7 +116,9 @@ def _job(context: Context, claimed: ClaimedRun, bench: Bench, work: Path) -> Job
     engine = by_name(context.config, claimed.spec.subject).engine
     weights = None
     if claimed.model is not None:
-        weights = builders.fetch_weights(claimed.model, context.config.state, lambda line: context.tell.say("measure", line))
+        weights = builders.fetch_weights(
+            _as_configured(context, claimed.model), context.config.state, lambda line: context.tell.say("measure", line)
+        )
     return Job(
         subject=claimed.spec.subject,
         revision=claimed.spec.revision,
@@ -133,6 +136,11 @@ def _job(context: Context, claimed: ClaimedRun, bench: Bench, work: Path) -> Job
         data=(context.config.suites_folder / "data").absolute(),
         software={**claimed.spec.toolchain, **claimed.spec.dependencies},
     )
+
+
+def _as_configured(context: Context, model: Model) -> Model:
+    """The same weights where this machine has them: the database keeps the place that the first configuration named."""
+    return next((one for one in context.config.models if (one.name, one.sha256) == (model.name, model.sha256)), model)
 
 
 def points(results: Results) -> Mapping[str, Reduced]:

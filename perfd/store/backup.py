@@ -8,16 +8,26 @@ from pathlib import Path
 from sqlalchemy import create_engine, make_url, text
 from sqlalchemy.pool import NullPool
 
-from perfd.errors import PerfdError
+from perfd.errors import BadInputError, PerfdError
 from perfd.store import tables
 from perfd.store.migrate import connecting
 from perfd.store.places import find_wheel
 
+NO_BACKUP = (
+    "could not read from input file",
+    "input file is too short",
+    "does not appear to be a valid archive",
+    "unsupported version",
+)
+"""What pg_restore says of a file that was cut short, or is something else."""
+
 
 def backup(url: str, file: Path) -> None:
-    """`file` holds the whole database, whole or not at all; raises PerfdError where it exists already."""
+    """`file` holds the whole database, whole or not at all; raises BadInputError where it exists already."""
     if file.exists():
-        raise PerfdError(f"{file} exists already; name another file, so that no backup is overwritten")
+        raise BadInputError(f"{file} exists already; name another file, so that no backup is overwritten")
+    if not file.absolute().parent.is_dir():
+        raise BadInputError(f"{file.absolute().parent} is no folder; make it, or name a file in another one")
     part = file.with_name(file.name + ".part")
     try:
         _run(url, "pg_dump", "--format=custom", "--no-owner", f"--file={part}")
@@ -27,9 +37,9 @@ def backup(url: str, file: Path) -> None:
 
 
 def restore(url: str, file: Path) -> None:
-    """The database is as the backup in `file` has it, all or nothing; raises PerfdError where it holds data already."""
+    """The database is as the backup in `file` has it, all or nothing; raises BadInputError where it holds data already."""
     if not file.exists():
-        raise PerfdError(f"{file}: there is no such file; name one that `perfd db backup` wrote")
+        raise BadInputError(f"{file}: there is no such file; name one that `perfd db backup` wrote")
     _refuse_data(url)
     _run(url, "pg_restore", "--clean", "--if-exists", "--no-owner", "--single-transaction", "--exit-on-error", str(file))
 
@@ -40,7 +50,7 @@ def _refuse_data(url: str) -> None:
         for table in (tables.subject, tables.occasion):
             there = connection.execute(text("SELECT to_regclass(:name) IS NOT NULL"), {"name": table.name}).scalar_one()
             if there and connection.execute(text(f"SELECT EXISTS (SELECT FROM {table.name})")).scalar_one():  # noqa: S608  # ours
-                raise PerfdError(
+                raise BadInputError(
                     "the database holds data already, and a restore would replace it; restore into an empty one "
                     "(another PERFD_STATE, or another PERFD_DATABASE_URL)"
                 )
@@ -64,6 +74,10 @@ def _run(url: str, program: str, *arguments: str) -> None:
     )
     if answer.returncode != 0:
         complaint = next((line for line in answer.stderr.splitlines() if "error" in line), answer.stderr.strip())
+        if any(sign in answer.stderr for sign in NO_BACKUP):
+            raise BadInputError(
+                f"{arguments[-1]} is no whole backup of perfd ({complaint.strip()}); nothing was changed: name another"
+            )
         raise PerfdError(f"{program} failed: {complaint.strip()}")
 
 

@@ -10,11 +10,12 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, create_engine, func, inspect, select
 from sqlalchemy.engine import Engine
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import OperationalError, ProgrammingError
 from sqlalchemy.pool import NullPool
 
 from perfd.errors import PerfdError
 from perfd.store.tables import METADATA
+from perfd.store.trouble import said
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "db"
 OLDEST_POSTGRES = 15
@@ -71,11 +72,13 @@ def connecting(engine: Engine) -> Connection:
     """A connection; raises PerfdError in one sentence where there is none to be had."""
     try:
         return engine.connect()
-    except OperationalError as error:
-        shown = engine.url.render_as_string(hide_password=True)
-        cause = str(error.orig).strip().splitlines()[-1]
+    except (
+        OperationalError,
+        ProgrammingError,
+    ) as error:  # ProgrammingError: an option in the address that Postgres does not know
+        shown = engine.url.set(drivername="postgresql").render_as_string(hide_password=True)
         raise PerfdError(
-            f"no connection to the database {shown}: {cause}; start that Postgres, correct PERFD_DATABASE_URL, "
+            f"no connection to the database {shown}: {said(error)}; start that Postgres, correct PERFD_DATABASE_URL, "
             "or unset it to use perfd's own",
             permanent=False,
         ) from None

@@ -157,11 +157,11 @@ def with_driver(url: str) -> str:
     whole = f"postgresql+psycopg://{rest}" if mark and scheme in {"postgres", "postgresql"} else url
     try:
         driver = make_url(whole).drivername
-    except ArgumentError:
+    except (ArgumentError, ValueError):  # ValueError: a port that is no number, or a bracket that is not closed
         driver = "something else"
     if driver != "postgresql+psycopg":
         raise BadInputError(
-            f"PERFD_DATABASE_URL: expected postgresql://USER:PASSWORD@HOST/DATABASE, saw {driver.partition('+')[0]}; "
+            f"PERFD_DATABASE_URL: expected postgresql://USER:PASSWORD@HOST:PORT/DATABASE, saw {driver}; "
             "correct it, or unset it to use perfd's own Postgres"
         )
     return whole

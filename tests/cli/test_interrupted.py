@@ -44,8 +44,7 @@ def read_until(process: "subprocess.Popen[str]", word: str) -> None:
 def the_run(store: Store) -> tuple[str, int]:
     columns = tables.run.c
     with store.engine.begin() as connection:
-        row = connection.execute(select(columns.state, columns.attempts, columns.reason, columns.log_tail)).one()
-        print(row)
+        row = connection.execute(select(columns.state, columns.attempts)).one()
     return row.state, row.attempts
 
 

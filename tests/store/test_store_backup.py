@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from store_world import World
 
-from perfd.errors import PerfdError
+from perfd.errors import BadInputError
 from perfd.store import Store, backup, make_engine, migrate
 
 
@@ -39,7 +39,7 @@ def test_a_database_with_data_is_never_overwritten(filled: World, database_url: 
     file = tmp_path / "backup.dump"
     backup.backup(database_url, file)
 
-    with pytest.raises(PerfdError, match="holds data already"):
+    with pytest.raises(BadInputError, match="holds data already"):
         backup.restore(database_url, file)
     assert 1 == len(filled.store.pages.series_rows())
     filled.store.engine.dispose()
@@ -49,17 +49,19 @@ def test_a_backup_is_never_overwritten(database_url: str, tmp_path: Path) -> Non
     file = tmp_path / "backup.dump"
     file.write_text("precious")
 
-    with pytest.raises(PerfdError, match="exists already"):
+    with pytest.raises(BadInputError, match="exists already"):
         backup.backup(database_url, file)
     assert "precious" == file.read_text()
+    with pytest.raises(BadInputError, match="is no folder"):
+        backup.backup(database_url, tmp_path / "missing" / "backup.dump")
 
 
 def test_a_file_that_is_no_backup_changes_nothing(database_url: str, tmp_path: Path) -> None:
     file = tmp_path / "notes.txt"
     file.write_text("not a dump")
 
-    with pytest.raises(PerfdError, match=r"pg_restore failed: .*not appear to be a valid archive"):
+    with pytest.raises(BadInputError, match=r"no whole backup of perfd .*not appear to be a valid archive"):
         backup.restore(database_url, file)
-    with pytest.raises(PerfdError, match="no such file"):
+    with pytest.raises(BadInputError, match="no such file"):
         backup.restore(database_url, tmp_path / "missing")
     migrate.check(database_url)

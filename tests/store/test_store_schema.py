@@ -110,12 +110,30 @@ def test_urls_are_read_as_people_write_them() -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["mysql://me:secret@db/perfd", "sqlite:///perfd.db", "me:secret@db", "postgresql+asyncpg://me:secret@db/x"]
+    "url",
+    [
+        "mysql://me:secret@db/perfd",
+        "sqlite:///perfd.db",
+        "me:secret@db",
+        "postgresql+asyncpg://me:secret@db/x",
+        "postgresql://me:secret@db:port/x",
+        "postgresql://me:secret@[::1/x",
+    ],
 )
 def test_a_url_of_another_database_is_refused_without_its_password(url: str) -> None:
-    with pytest.raises(BadInputError, match="expected postgresql://USER:PASSWORD@HOST/DATABASE") as caught:
+    with pytest.raises(BadInputError, match="expected postgresql://USER:PASSWORD@HOST:PORT/DATABASE") as caught:
         with_driver(url)
     assert "secret" not in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("option", "told"), [("bogus=1", "bogus"), ("sslmode=nonsense", "sslmode"), ("connect_timeout=1", "refused")]
+)
+def test_a_database_that_cannot_be_reached_is_one_sentence_without_its_password(option: str, told: str) -> None:
+    with pytest.raises(PerfdError, match=f"no connection to the database postgresql://me:.*{told}") as caught:
+        migrate.check(with_driver(f"postgresql://me:secret@127.0.0.1:1/x?{option}"))
+    assert "secret" not in caught.value.message
+    assert "\n" not in caught.value.message
 
 
 def configuration(state: Path, database_url: str | None) -> Config:
