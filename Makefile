@@ -9,7 +9,7 @@ RUN := .venv/bin/python -m
 # pip's new-version notice and caches of bytecode are noise in a log that people read.
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help nightly serve test lint types format doctor bench-compare bench-detect clean
+.PHONY: help nightly serve test lint types format doctor bench-compare bench-detect bench-load clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -41,6 +41,14 @@ format: .venv/ready-dev  ## ruff's formatter
 RIVALS ?=
 bench-compare: .venv/ready  ## how well A/B comparisons are decided, in simulated worlds (RIVALS=PYTHON: beside two other tools)
 	@.venv/bin/python tests/benchmarks/compare.py $(if $(RIVALS),--rivals '$(RIVALS)')
+
+# GUIDELLM and AIPERF are programs of environments of their own, TOKENIZER a folder with the tokenizer that both need.
+GUIDELLM ?=
+AIPERF ?=
+TOKENIZER ?=
+bench-load: .venv/ready  ## the load client's own error against its goals, on a quiet host (GUIDELLM=, AIPERF=, TOKENIZER=, REALTIME=1)
+	@$(RUN) perfd.bench.calibrate.goals $(if $(GUIDELLM),--guidellm '$(GUIDELLM)') $(if $(AIPERF),--aiperf '$(AIPERF)') \
+	  $(if $(TOKENIZER),--tokenizer '$(TOKENIZER)') $(if $(REALTIME),--realtime) $(if $(ANYWAY),--anyway) $(if $(JSON),--json '$(JSON)')
 
 # Here RIVALS is the Python of an environment with apache-otava, asv, ruptures and scipy; DATA a folder with histories to test on.
 DATA ?= ../shared/data

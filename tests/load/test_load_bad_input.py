@@ -200,6 +200,19 @@ def test_https_with_a_known_certificate_is_measured(certificate: Path) -> None:
     assert (3, 3, 0, 0) == totals(report)
 
 
+def test_a_long_prompt_over_tls_arrives_whole_and_is_encrypted_slice_by_slice(certificate: Path) -> None:
+    from perfd.bench.load.connection import SLICE_BYTES
+
+    tokens = 3 * SLICE_BYTES // 4
+    with scripted(lambda _: plain(), server_context(certificate)) as server:
+        long = PromptPlan(max_tokens=8, prompt_tokens=tokens)
+        report = run_load(plan(server.url.replace("http:", "https:"), verify_tls=False, prompts=long, requests=2))
+
+    assert (2, 2, 0, 0) == totals(report)
+    assert [tokens, tokens] == [len(body["messages"][0]["content"].split()) for body in server.requests]
+    assert all(trace.body_sent_ns is not None and trace.sent_ns is not None for trace in report.traces)
+
+
 def test_an_unknown_certificate_is_a_tls_failure(certificate: Path) -> None:
     with scripted(lambda _: plain(), server_context(certificate)) as server:
         report = run_load(plan(server.url.replace("http:", "https:")))

@@ -2,14 +2,15 @@
 
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from perfd.bench.calibrate import Shape, StreamPlan, calibrate
-from perfd.bench.calibrate.measure import calibration_server, pairs_of, read_truth, stream_for
+from perfd.bench.calibrate.measure import calibration_plan, calibration_server, pairs_of, read_truth, stream_for
 from perfd.bench.calibrate.quiet import CpuTimes, why_not_quiet
 from perfd.bench.calibrate.shapes import steps_of
-from perfd.bench.load import LoadPlan, PromptPlan, metrics, run_load
+from perfd.bench.load import Arrival, LoadPlan, PromptKind, PromptPlan, metrics, run_load
 from perfd.errors import PerfdError
 
 STREAM = StreamPlan(tokens=16, ttft_s=0.03, gap_s=0.002)
@@ -60,6 +61,23 @@ def test_a_lone_stream_is_calibrated_with_answers_quick_enough_to_count() -> Non
 
     assert (32, pytest.approx(0.02), pytest.approx(0.002)) == (stream.tokens, stream.ttft_s, stream.gap_s)
     assert StreamPlan(tokens=32) == stream_for(replace(plan, concurrency=None, rate_rps=1.0), seconds=2.0)
+
+
+def test_a_trace_is_calibrated_at_its_own_mean_rate(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.jsonl"
+    trace.write_text("".join(f'{{"at_s": {at / 80}}}\n' for at in range(81)))
+    plan = LoadPlan(url="http://127.0.0.1:1", model="m", arrival=Arrival.TRACE, trace=trace)
+
+    made = calibration_plan(plan, port=1, seconds=1.0, stream=StreamPlan())
+
+    assert (pytest.approx(80.0), Arrival.POISSON, None) == (made.rate_rps, made.arrival, made.trace)
+
+
+def test_sessions_are_calibrated_as_single_requests_with_bodies_as_large() -> None:
+    plan = LoadPlan("http://127.0.0.1:1", "m", requests=9, concurrency=1, prompts=PromptPlan(PromptKind.AGENTIC, 900, turns=3))
+    made = calibration_plan(plan, port=1, seconds=1.0, stream=StreamPlan()).prompts
+
+    assert (PromptKind.CHAT, 900, 1) == (made.kind, made.prompt_tokens, made.turns)
 
 
 def test_a_busy_host_is_not_measured_on() -> None:

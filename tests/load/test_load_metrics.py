@@ -212,6 +212,14 @@ def test_a_calibration_outside_the_bounds_voids_the_run_in_words() -> None:
     assert [] == calibration_complaints({"ttft_bias_s": {"p50": 0.003, "p99": 0.004}, "itl_error": {}}, Bounds(), ttft_s=1.0)
 
 
+def test_an_error_of_gaps_counts_against_the_loads_own_gaps_where_they_are_longer() -> None:
+    found = {"ttft_bias_s": {"p50": 0.0, "p99": 0.0}, "itl_error": {"p99": 0.02}, "itl_error_s": {"p99": 0.0002}}
+
+    assert [] == calibration_complaints(found, Bounds(), ttft_s=1.0, itl_s={"p99": 0.05})
+    assert 1 == len(calibration_complaints(found, Bounds(), ttft_s=1.0, itl_s={"p99": 0.02}))
+    assert 1 == len(calibration_complaints(found, Bounds(), ttft_s=1.0, itl_s={"p99": 0.0}))
+
+
 def test_a_request_that_is_done_has_no_reason_and_has_tokens() -> None:
     with pytest.raises(ValueError, match="with reason"):
         trace(reason=Reason.STALL)

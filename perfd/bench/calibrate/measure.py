@@ -4,7 +4,7 @@ import http.client
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -43,6 +43,8 @@ class Calibration:
     """p50 and p99 over requests."""
     itl_error: Mapping[str, float]
     """Relative error of the p50 and p99 over tokens."""
+    itl_error_s: Mapping[str, float]
+    """The same in seconds: a load whose gaps are longer than this stream's suffers as much, and relatively less."""
     send_lag_s: Mapping[str, float]
     offered_error: float | None
     server_lateness_s: Mapping[str, float]
@@ -151,6 +153,8 @@ def compare(report: LoadReport, truth: Truth, shape: Shape) -> Calibration:
         reason = report.why_invalid[0] if report.why_invalid else "no request was found in the server's log"
         raise PerfdError(f"the calibration measured nothing: {reason}", permanent=False)
     biases = [metrics.ttft_s(seen) - metrics.ttft_s(true) for seen, true in pairs]
+    seen_gaps, true = _gaps(seen for seen, _ in pairs), _gaps(one for _, one in pairs)
+    errors = {place: seen_gaps[place] - true[place] for place in true if place in seen_gaps}
     lags = [lag for seen, _ in pairs if (lag := metrics.send_lag_s(seen)) is not None]
     lateness = [late * 1e-9 for _, _, lates in truth.values() for late in lates]
     head = report.log.head
@@ -161,7 +165,8 @@ def compare(report: LoadReport, truth: Truth, shape: Shape) -> Calibration:
         requests=len(pairs),
         tokens_per_s=report.samples["output_tokens_per_s"][0],
         ttft_bias_s=_two(biases),
-        itl_error=_errors(pairs),
+        itl_error=_relative(errors, true),
+        itl_error_s=errors,
         send_lag_s=_two(lags),
         offered_error=offered_error(report.log),
         server_lateness_s=_two(lateness),
@@ -187,10 +192,10 @@ def _two(values: Sequence[float]) -> dict[str, float]:
     return {} if found is None else {"p50": found["p50"], "p99": found["p99"]}
 
 
-def _errors(pairs: Sequence[tuple[RequestTrace, RequestTrace]]) -> dict[str, float]:
-    """Relative error of the ITL's percentiles over all tokens."""
-    seen = metrics.summary([gap for trace, _ in pairs for gap in metrics.itl_s(trace)])
-    true = metrics.summary([gap for _, trace in pairs for gap in metrics.itl_s(trace)])
-    if seen is None or true is None:
-        return {}
-    return {place: seen[place] / true[place] - 1 for place in ("p50", "p99")}
+def _gaps(traces: Iterable[RequestTrace]) -> dict[str, float]:
+    """p50 and p99 of the gaps over all tokens."""
+    return _two([gap for trace in traces for gap in metrics.itl_s(trace)])
+
+
+def _relative(errors: Mapping[str, float], true: Mapping[str, float]) -> dict[str, float]:
+    return {place: error / true[place] for place, error in errors.items() if true[place] > 0}

@@ -142,6 +142,18 @@ def _examples(traces: Sequence[RequestTrace]) -> list[dict[str, Any]]:
     return list(seen.values())[:WORST_FAILURES]
 
 
+def _not_read(told: Sequence[RequestTrace]) -> str:
+    """One sentence where the server read less than was sent: a template without a place for tools leaves them out."""
+    short = [trace.asked_prompt_tokens - (trace.prompt_tokens or 0) for trace in told]
+    fewer = [missing for missing in short if missing > 0]
+    if not fewer:
+        return ""
+    return (
+        f"in {len(fewer)} of {len(told)} requests the server counted fewer prompt tokens than were sent, by up to {max(fewer)}: "
+        "its chat template may leave tools or calls out"
+    )
+
+
 def _window(log: EventLog) -> dict[str, Any] | None:
     """The steady state: which part of the Run was measured, in seconds from its start."""
     span = metrics.window_ns(log.traces)
@@ -169,6 +181,7 @@ def _tokens(traces: Sequence[RequestTrace]) -> dict[str, Any]:
         "prompt": sum(trace.prompt_tokens or 0 for trace in told) if told else None,
         "cached": sum(cached) if cached else None,
         "asked_prompt": sum(trace.asked_prompt_tokens for trace in good),
+        "not_read": _not_read(told),
         "basis": {basis.value: count for basis, count in bases.items()},
         "estimated": any(basis.is_estimate for basis in bases),
         "output_events": sum(trace.events for trace in good),

@@ -91,11 +91,26 @@ def _calibration(log: EventLog, bounds: Bounds) -> list[str]:
     found, ttft = log.head.self_calibration, _median_ttft(log)
     if found is None or ttft is None:
         return []
-    return calibration_complaints(found, bounds, ttft)
+    gaps = metrics.summary([gap for trace in metrics.done(log.traces) for gap in metrics.itl_s(trace)])
+    return calibration_complaints(found, bounds, ttft, gaps)
 
 
-def calibration_complaints(found: Mapping[str, Any], bounds: Bounds, ttft_s: float) -> list[str]:
-    """What in a self-calibration is outside the bounds, for a load whose median TTFT is `ttft_s`."""
+def _itl_error(found: Mapping[str, Any], place: str, itl_s: float) -> float | None:
+    own: float | None = found["itl_error"][place]
+    seconds: float | None = found.get("itl_error_s", {}).get(place)
+    if own is None or seconds is None or itl_s <= 0:
+        return own
+    return min(own, seconds / itl_s, key=abs)
+
+
+def calibration_complaints(
+    found: Mapping[str, Any], bounds: Bounds, ttft_s: float, itl_s: Mapping[str, float] | None = None
+) -> list[str]:
+    """What in a self-calibration is outside the bounds, for a load with this median TTFT and these percentiles of ITL.
+
+    The client errs by a time, not by a share; so its ITL error counts relative to the load's gaps, where they are longer than
+    those that it was measured on.
+    """
     limits = {
         "p50": _larger(bounds.ttft_bias_p50_s, bounds.ttft_bias_p50_share, ttft_s),
         "p99": _larger(bounds.ttft_bias_p99_s, bounds.ttft_bias_p99_share, ttft_s),
@@ -106,7 +121,8 @@ def calibration_complaints(found: Mapping[str, Any], bounds: Bounds, ttft_s: flo
         if bias is None or abs(bias) > limit.seconds:
             seen = "unknown" if bias is None else f"{bias * 1e3:+.2f} ms"
             said.append(f"calibration: the client's TTFT bias at {place} is {seen}, and the bound is {limit.words}")
-    for place, error in found.get("itl_error", {}).items():
+    for place in found.get("itl_error", {}):
+        error = _itl_error(found, place, (itl_s or {}).get(place, 0.0))
         if error is None or abs(error) > bounds.itl_error:
             seen = "unknown" if error is None else f"{error:+.2%}"
             said.append(f"calibration: the client's ITL error at {place} is {seen}, and the bound is {bounds.itl_error:.1%}")
