@@ -1,8 +1,10 @@
 """Serving Workloads: a load on a launched engine through the load client, and what of it may be believed."""
 
 import math
+import subprocess
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 
 from perfd.bench.able import why_unable
 from perfd.bench.accounts import Driven, accounts
@@ -27,6 +29,8 @@ CALIBRATIONS = 2
 """At most so many before a load."""
 WINDOW_SHARE = 0.4
 """Of the time for calibration, what one window takes; the rest is for the server's start, and for a second try."""
+ENDING_S = 1.0
+"""A process that ends closes its sockets a moment before it is gone."""
 SLOW = frozenset({Reason.STALL, Reason.TIMEOUT, Reason.ENDLESS, Reason.WINDOW_END})
 BROKEN_OFF = frozenset({Reason.CONNECT, Reason.RESET, Reason.TRUNCATED})
 
@@ -46,15 +50,27 @@ def measure(job: Job, server: Server) -> Measured:
         raise EngineError(FailureKind.NONSENSE, unable)
     tokenizer, calibration = speaks.tokenizer(asker), own_error(plan, float(job.workload.parameters.get("calibrate_s", 0)))
     before = read_counters(asker)
-    with Witness(job, server) as witness:
+    with Witness(job, server) as witness, explained(server):
         report = run_load(plan, tokenizer, calibration)
+        check_any_done(report.traces)
     server.check_alive()
     after = read_counters(asker)
-    check_any_done(report.traces)
     told = accounts(job, Driven(plan, report, asker, tokenizer), witness)
     asker.close()
     extra = {**beside(report, before, after), "sessions": with_cost(report, told.use)}
     return told.added_to(Measured(samples(report), extra, why_void(report)))
+
+
+@contextmanager
+def explained(server: Server) -> Iterator[None]:
+    """An EngineError inside is told as the engine's end, where it has ended: that explains whatever else went wrong."""
+    try:
+        yield
+    except EngineError:
+        with suppress(subprocess.TimeoutExpired):
+            server.process.wait(ENDING_S)
+        server.check_alive()
+        raise
 
 
 def plan_for(job: Job, server: Server, speaks: Dialect, model: str) -> LoadPlan:
