@@ -69,6 +69,7 @@ def plan(url: str, **changes: Any) -> LoadPlan:
         "concurrency": 1,
         "prompts": PromptPlan(max_tokens=8, prompt_tokens=20),
         "stall_s": 0.4,
+        "ahead_s": 0.005,  # every window begins so long after the call
         **changes,
     }
     return LoadPlan(url=url, model="m", **given)

@@ -16,6 +16,7 @@ from perfd.bench.load import (
     RequestOutcome,
     RequestTrace,
     Slo,
+    loop,
     read_events,
     report_from,
     report_json,
@@ -31,6 +32,7 @@ def load(script: Script, **changes: Any) -> LoadReport:
             "concurrency": 1,
             "prompts": PromptPlan(max_tokens=16, prompt_tokens=20),
             "keep_text": True,
+            "ahead_s": 0.005,
             **changes,
         }
         return run_load(LoadPlan(url=server.url, model="m", **given))
@@ -172,7 +174,8 @@ def test_a_stream_that_ends_without_done_is_noted() -> None:
     assert ("no [DONE]",) == trace.notes
 
 
-def test_a_response_that_stays_open_after_done_is_done_and_noted() -> None:
+def test_a_response_that_stays_open_after_done_is_done_and_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "DONE_GRACE_NS", 100_000_000)
     trace = only([*plain(2)[:-1], Wait()])
 
     assert ("the response did not end after [DONE]",) == trace.notes
@@ -195,14 +198,14 @@ def test_completions_are_read_and_asked() -> None:
 
 def test_a_kept_connection_serves_the_next_request() -> None:
     with scripted(lambda _: plain()) as server:
-        report = run_load(LoadPlan(url=server.url, model="m", requests=5, concurrency=1))
+        report = run_load(LoadPlan(url=server.url, model="m", ahead_s=0.005, requests=5, concurrency=1))
 
     assert (5, 1) == (report.completed, server.connections)
 
 
 def test_each_request_has_a_connection_of_its_own_where_asked() -> None:
     with scripted(lambda _: plain()) as server:
-        report = run_load(LoadPlan(url=server.url, model="m", requests=5, rate_rps=200.0, keep_alive=False))
+        report = run_load(LoadPlan(url=server.url, model="m", ahead_s=0.005, requests=5, rate_rps=200.0, keep_alive=False))
 
     assert (5, 5) == (report.completed, server.connections)
 
@@ -212,7 +215,7 @@ def test_a_request_on_a_connection_that_was_just_closed_is_sent_again() -> None:
         return [Close()] if number == 1 else plain()
 
     with scripted(script) as server:
-        report = run_load(LoadPlan(url=server.url, model="m", requests=2, concurrency=1))
+        report = run_load(LoadPlan(url=server.url, model="m", ahead_s=0.005, requests=2, concurrency=1))
 
     assert (2, [False, True]) == (report.completed, [trace.retried for trace in report.traces])
 
@@ -226,7 +229,9 @@ def test_localhost_finds_the_address_that_the_server_listens_on() -> None:
 
 def test_a_cap_makes_requests_wait_and_the_wait_counts() -> None:
     with scripted(lambda _: plain()) as server:
-        report = run_load(LoadPlan(url=server.url, model="m", requests=8, rate_rps=100_000.0, concurrency=1, keep_alive=False))
+        report = run_load(
+            LoadPlan(url=server.url, model="m", ahead_s=0.005, requests=8, rate_rps=100_000.0, concurrency=1, keep_alive=False)
+        )
 
     waits = [trace.ready_ns - trace.intended_ns for trace in report.traces]
     assert (8, 0) == (report.completed, waits[0])
@@ -237,7 +242,7 @@ def test_a_cap_makes_requests_wait_and_the_wait_counts() -> None:
 def test_sessions_follow_turn_by_turn_with_their_growing_prefix() -> None:
     prompts = PromptPlan(kind=PromptKind.AGENTIC, turns=3, prompt_tokens=30, growth_tokens=10, max_tokens=4, think_s=0.001)
     with scripted(lambda _: plain()) as server:
-        report = run_load(LoadPlan(url=server.url, model="m", requests=5, concurrency=1, prompts=prompts))
+        report = run_load(LoadPlan(url=server.url, model="m", ahead_s=0.005, requests=5, concurrency=1, prompts=prompts))
 
     assert [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1)] == [(trace.session, trace.turn) for trace in report.traces]
     assert [1, 3, 5, 1, 3] == [len(asked["messages"]) for asked in server.requests]
@@ -267,6 +272,8 @@ def test_a_trace_is_replayed_with_its_lengths(tmp_path: Path) -> None:
 def test_the_kept_event_log_gives_the_same_answer(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     with scripted(lambda _: plain()) as server:
-        report = run_load(LoadPlan(url=server.url, model="m", requests=4, rate_rps=100.0, events=path, slo=Slo(ttft_s=1.0)))
+        report = run_load(
+            LoadPlan(url=server.url, model="m", ahead_s=0.005, requests=4, rate_rps=100.0, events=path, slo=Slo(ttft_s=1.0))
+        )
 
     assert report_json(report) == report_json(report_from(read_events(path)))
