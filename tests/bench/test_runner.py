@@ -275,9 +275,12 @@ def test_kill_9_of_either_half_of_the_child_is_a_child_that_died(
     assert left_behind() == []
 
 
-def test_a_child_that_was_stopped_is_killed_at_the_limit(make_job: JobMaker, tmp_path: Path, left_behind: LeftBehind) -> None:
-    from perfd.bench import processes
+def test_a_child_that_was_stopped_is_killed_at_the_limit(
+    make_job: JobMaker, tmp_path: Path, left_behind: LeftBehind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from perfd.bench import processes, runner
 
+    monkeypatch.setattr(runner, "END_GRACE_S", 1.0)  # a stopped child cannot use it
     job = make_job(parameters=LONG, ignore_term=1)
 
     def stop() -> None:
