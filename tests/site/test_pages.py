@@ -326,9 +326,14 @@ def test_openapi_documents_every_api_route(filled: httpx.Client) -> None:
     paths = filled.get("/api/openapi.json").json()["paths"]
     page = words(filled.get("/api").text)
 
-    assert {"/api/v1/series", "/api/v1/series/{series_id}", "/api/v1/runs/{key}", "/api/v1/regressions", "/api/v1/status"} == set(
-        paths
-    )
+    assert {
+        "/api/v1/series",
+        "/api/v1/series/{series_id}",
+        "/api/v1/runs/{key}",
+        "/api/v1/regressions",
+        "/api/v1/false-alarms",
+        "/api/v1/status",
+    } == set(paths)
     assert all(path in page for path in paths)
 
 
