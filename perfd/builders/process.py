@@ -96,7 +96,8 @@ class AskError(BuildError):
 
     def __init__(self, tool: str, code: int, said: str) -> None:
         lines = [line.strip() for line in said.splitlines() if line.strip()]
-        errors = [line for line in lines if line.lower().startswith(("error", "fatal"))]
+        causes = [line for line in lines if line.startswith("fatal:")][:1]  # git begins with the cause; pip ends with it
+        errors = causes or [line for line in lines if line.lower().startswith(("error", "fatal"))]
         super().__init__(f"{Path(tool).name} ended with {code}: {(errors or lines or ['it said nothing'])[-1]}")
         self.said = said
 

@@ -1,7 +1,10 @@
 """measure: one queued Run is measured in a child process, and its results are stored."""
 
+import errno
+import shutil
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -22,6 +25,9 @@ from perfd.stages.subjects import by_name
 from perfd.stages.workplace import workplace
 from perfd.store.records import ClaimedRun, Reduced, Written
 from perfd.store.trouble import DATABASE_GONE
+
+ROOM_BYTES = 1_000_000
+"""With less left on its disk, no child can write its results file."""
 
 
 class LostClaimError(PerfdError):
@@ -79,13 +85,22 @@ def _run(context: Context, claimed: ClaimedRun, bench: Bench) -> Results:
     try:
         with workplace(context, claimed) as work:
             job = _job(context, claimed, bench, work)
-            return run_child(job, work / "results.json", claimed.workload.time_limit_s, lambda: _beat(context, claimed))
+            found = run_child(job, work / "results.json", claimed.workload.time_limit_s, lambda: _beat(context, claimed))
+            return _blamed(found, shutil.disk_usage(work).free, work)
     except (LostClaimError, StoppedError):
         raise
     except OSError as error:
         return _failed(builders.os_sentence(error), context.now())
     except PerfdError as error:
         return _failed(error.message, context.now())
+
+
+def _blamed(results: Results, free_bytes: int, work: Path) -> Results:
+    """The same, but a Run that failed while its disk was full is no finding about the Build."""
+    if results.state is not RunState.FAILED or free_bytes >= ROOM_BYTES:
+        return results
+    full = builders.os_sentence(OSError(errno.ENOSPC, "", str(work)))
+    return replace(results, failure=FailureKind.HARNESS, reason=f"{full}; {results.reason}")
 
 
 def _failed(sentence: str, now: datetime) -> Results:

@@ -1,5 +1,7 @@
 """The schema and its versions: Alembic's migrations of db/, driven from here."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from sqlalchemy.pool import NullPool
 
 from perfd.errors import PerfdError
 from perfd.store.tables import METADATA
-from perfd.store.trouble import said
+from perfd.store.trouble import is_refused, said
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "db"
 OLDEST_POSTGRES = 15
@@ -25,7 +27,7 @@ LOCK = 0x70657266_64_6462  # "perfd" "db": two upgrades at once wait for each ot
 def upgrade(url: str) -> None:
     """The database has this perfd's schema; raises PerfdError where it cannot have it."""
     engine = create_engine(url, poolclass=NullPool)
-    with connecting(engine) as connection, connection.begin():
+    with _told(), connecting(engine) as connection, connection.begin():
         connection.execute(select(func.pg_advisory_xact_lock(LOCK)))
         _refuse_old_server(connection)
         _refuse_unknown(connection)
@@ -36,7 +38,7 @@ def upgrade(url: str) -> None:
 def check(url: str) -> None:
     """Nothing; raises PerfdError, with what to do, unless the database has exactly this perfd's schema."""
     engine = create_engine(url, poolclass=NullPool)
-    with connecting(engine) as connection:
+    with _told(), connecting(engine) as connection:
         _refuse_old_server(connection)
         _refuse_unknown(connection)
         found = _version(connection)
@@ -45,6 +47,20 @@ def check(url: str) -> None:
         if found != head():
             raise PerfdError(f"the database is at schema {found}, and this perfd needs {head()}; run `perfd db upgrade`")
     engine.dispose()
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """What the database refuses is a sentence: either perfd's role may not, or the tables are not what their version says."""
+    try:
+        yield
+    except ProgrammingError as error:
+        if is_refused(error):
+            raise PerfdError(f"the database refuses perfd's role: {said(error)}; perfd needs to own its database") from None
+        raise PerfdError(
+            f"the database is half-migrated: {said(error)}; nothing was changed: restore a backup (docs/operations.md), "
+            "or give perfd an empty database"
+        ) from None
 
 
 def differences(connection: Connection) -> list[Any]:

@@ -103,6 +103,12 @@ def test_a_build_sees_no_secret(workshop: Workshop, tmp_path: Path, monkeypatch:
     assert "seen" in workshop.log.read_text()
 
 
+def test_a_tool_that_gives_its_cause_first_is_quoted_with_it(tmp_path: Path) -> None:
+    said = "fatal: detected dubious ownership in repository\nfatal: Could not read from remote repository."
+    with pytest.raises(PerfdError, match="ended with 128: fatal: detected dubious ownership"):
+        ask([sys.executable, "-c", f"import sys; sys.stderr.write({said!r}); sys.exit(128)"], tmp_path)
+
+
 def test_the_tail_of_a_huge_log_stays_small(tmp_path: Path) -> None:
     log = tmp_path / "build.log"
     log.write_text("x" * 200 * 1024 + "\n" + "line\n" * 1000 + "the end\n")

@@ -15,7 +15,7 @@ from sqlalchemy import select
 
 from perfd.cli.tell import Silent
 from perfd.config import load_config
-from perfd.domain.run import RunState
+from perfd.domain.run import FailureKind, RunState
 from perfd.errors import PerfdError
 from perfd.stages import patience
 from perfd.stages.beat import LEASE
@@ -86,10 +86,26 @@ def plan_a_night(context: Context) -> None:
         assert STAGES[name](context)
 
 
-def context_of(small_night: SmallNight, store: Store, tell: Silent) -> Context:
-    small_night.write(NEVER_READY)
+def context_of(small_night: SmallNight, store: Store, tell: Silent, command: list[str] = NEVER_READY) -> Context:
+    small_night.write(command)
     config = load_config(small_night.folder / "perfd.toml", {"PERFD_STATE": str(small_night.state)})
     return Context(config, store, tell, worker_name())
+
+
+def test_a_run_that_failed_on_a_full_disk_is_no_finding_about_the_build(
+    small_night: SmallNight, its_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = context_of(small_night, its_store, Listener(), ["{python}", "-c", "raise SystemExit(1)", "{port}"])
+    plan_a_night(context)
+    monkeypatch.setattr("perfd.stages.measure.ROOM_BYTES", sys.maxsize)
+
+    assert measure(context)
+
+    columns = tables.run.c
+    with its_store.engine.begin() as connection:
+        row = connection.execute(select(columns.failure, columns.reason)).one()
+    assert FailureKind.HARNESS == row.failure
+    assert row.reason.startswith("the disk is full")
 
 
 class Listener(Silent):

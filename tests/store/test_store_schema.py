@@ -136,6 +136,22 @@ def test_a_database_that_cannot_be_reached_is_one_sentence_without_its_password(
     assert "\n" not in caught.value.message
 
 
+def test_a_database_whose_tables_are_newer_than_its_version_says_so_and_nothing_is_changed(database_url: str) -> None:
+    execute(database_url, "UPDATE alembic_version SET version_num = '0001'")
+
+    with pytest.raises(PerfdError, match=r"half-migrated: .*already exists; nothing was changed"):
+        migrate.upgrade(database_url)
+
+
+def test_a_role_that_may_not_read_is_told_what_perfd_needs(database_url: str) -> None:
+    execute(database_url, "DROP ROLE IF EXISTS weak", "CREATE ROLE weak LOGIN")
+    try:
+        with pytest.raises(PerfdError, match=r"refuses perfd's role: permission denied .* needs to own its database"):
+            migrate.check(make_url(database_url).set(username="weak").render_as_string(hide_password=False))
+    finally:
+        execute(database_url, "DROP ROLE weak")
+
+
 def configuration(state: Path, database_url: str | None) -> Config:
     return Config(None, state, (), (), (), Schedule(), database_url=database_url)
 
