@@ -94,7 +94,7 @@ def _read(mistakes: Mistakes, document: dict[str, Any], path: Path | None, envir
     for index, one in enumerate(budgets):
         if one.engine:
             known = {engine.name for engine in engines}
-            _check_known(mistakes, ("budgets", index), (one.engine,), known, "a budget is for the engine")
+            _check_known(mistakes, ("budgets", index, "engine"), (one.engine,), known, "a budget is for the engine")
     _check_kernel_names(mistakes, engines, sections.resolved(kernels_folder, beside))
     state = Path(environ.get("PERFD_STATE") or ".perfd").absolute()
     return Config(

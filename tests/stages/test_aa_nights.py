@@ -53,8 +53,8 @@ def test_drift_against_a_pinned_release_is_told_once_and_closed_when_it_is_gone(
     pinned = Budget("llama", f"{2:040x}", 0.05, "ttft_s")
     told = told_world(store, tmp_path, budgets=(pinned,))
     told.quiet_nights()
-    for night in range(9):
-        told.night(1.0 + 0.012 * night)
+    for night in range(20):
+        told.night(1.0 + 0.005 * night)
         told.finish()
 
     (found,) = [row for row in told.regressions() if row.cause is not None]
