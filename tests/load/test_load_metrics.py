@@ -218,6 +218,7 @@ def test_an_error_of_gaps_counts_against_the_loads_own_gaps_where_they_are_longe
     assert [] == calibration_complaints(found, Bounds(), ttft_s=1.0, itl_s={"p99": 0.05})
     assert 1 == len(calibration_complaints(found, Bounds(), ttft_s=1.0, itl_s={"p99": 0.02}))
     assert 1 == len(calibration_complaints(found, Bounds(), ttft_s=1.0, itl_s={"p99": 0.0}))
+    assert [] == calibration_complaints({**found, "itl_error_s": {"p99": 0.0001}}, Bounds(), ttft_s=1.0)
 
 
 def test_a_request_that_is_done_has_no_reason_and_has_tokens() -> None:

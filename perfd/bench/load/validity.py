@@ -123,7 +123,8 @@ def calibration_complaints(
             said.append(f"calibration: the client's TTFT bias at {place} is {seen}, and the bound is {limit.words}")
     for place in found.get("itl_error", {}):
         error = _itl_error(found, place, (itl_s or {}).get(place, 0.0))
-        if error is None or abs(error) > bounds.itl_error:
+        small = abs(found.get("itl_error_s", {}).get(place, 1.0)) <= bounds.itl_error_s
+        if error is None or (abs(error) > bounds.itl_error and not small):
             seen = "unknown" if error is None else f"{error:+.2%}"
             said.append(f"calibration: the client's ITL error at {place} is {seen}, and the bound is {bounds.itl_error:.1%}")
     return said
