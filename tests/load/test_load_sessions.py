@@ -94,6 +94,13 @@ def test_the_last_session_is_cut_to_the_requests_that_were_asked() -> None:
     assert [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1)] == [(trace.session, trace.turn) for trace in report.traces]
 
 
+def test_an_open_load_sends_as_many_requests_as_were_asked_too() -> None:
+    with scripted(lambda _: plain()) as server:
+        report = run_load(plan(server.url, requests=4, concurrency=None, rate_rps=300.0))
+
+    assert (4, 4, 0) == (report.sent, report.completed, report.not_sent)
+
+
 def test_a_live_reply_stands_in_the_next_prompt_and_in_the_prompt_made_again() -> None:
     from dataclasses import replace
 

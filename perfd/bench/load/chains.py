@@ -11,6 +11,7 @@ from perfd.bench.load.prompts import PromptMaker, planned_replies
 from perfd.bench.load.replay import Due
 from perfd.bench.load.wire import Target, request_of
 
+MOST = 1 << 62
 READY_PER_SLOT = 64
 """Requests made beforehand for each slot of a closed load whose number of requests is not given."""
 
@@ -63,6 +64,16 @@ class ChainMaker:
             spare = [self.make() for _ in range(max(0, slots - len(ready)))]
             return itertools.chain(ready, spare, iter(self.make, None))
         return iter(list(self.filled(wanted)))
+
+    def due(self, dues: Sequence[Due]) -> Iterator[Chain]:
+        """The chain of each line of a schedule, until the plan's number of requests is reached."""
+        left = self.plan.requests or MOST
+        for due in dues:
+            if left <= 0:
+                return
+            chain = self.make(due).cut(left)
+            left -= chain.size
+            yield chain
 
     def filled(self, requests: int) -> Iterator[Chain]:
         """Chains with exactly so many requests together."""

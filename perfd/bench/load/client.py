@@ -68,7 +68,7 @@ def prepare(plan: LoadPlan, tokenize: Tokenize | None) -> Prepared:
     stop_ns = None if plan.duration_s is None else int(plan.duration_s * 1e9)
     if plan.is_open:
         schedule = draw(plan)
-        starts = [(int(due.at_s * 1e9), chains.make(due)) for due in schedule.dues]
+        starts = [(int(due.at_s * 1e9), chain) for due, chain in zip(schedule.dues, chains.due(schedule.dues), strict=False)]
         work = Work(starts, iter(()), stop_ns=stop_ns, cap=plan.concurrency)
         return Prepared(plan, target, schedule, work, vocabulary)
     slots = plan.concurrency or 1
