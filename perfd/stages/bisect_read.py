@@ -106,14 +106,16 @@ def _may_decide(row: BisectRow, group: Sequence[ArmSamples], metric: Metric) -> 
     return named and bool(asked.metric or is_waited_for(metric))
 
 
-def _line(runs: Sequence[ArmSamples], metric: Metric, policy: ComparePolicy) -> Line:
+def _line(every: Sequence[ArmSamples], metric: Metric, policy: ComparePolicy) -> Line:
+    """The row of one Metric, by pairs of Runs: which commit changed these very numbers is asked, not what they say of others."""
+    runs = [one for one in every if one.run.state is RunState.DONE]  # a void Run may have Samples, and they count for nothing
     found = list(pairs_of(runs, metric.name))
     pairs, signs = tuple(pair for pair, _ in found), [sign for _, sign in found]
     decision = decide(pairs, metric, policy, signs)
     if len({one.hardware_hash for one in runs if one.hardware_hash is not None}) > 1:
         why = "the blocks ran on different hardware or clock policies"
         decision = replace(decision, verdict=replace(decision.verdict, outcome=Outcome.NOT_COMPARABLE, reason=why), more=False)
-    return line_of(runs, metric, pairs, decision)
+    return line_of(every, metric, pairs, decision)
 
 
 def _weight(line: Line) -> float:
@@ -122,14 +124,15 @@ def _weight(line: Line) -> float:
 
 
 def more_blocks(context: Context, reading: Reading) -> Iterator[PlannedRun]:
-    """The next blocks of every Workload with a row that is open; none where its last block gave no Run that is done."""
+    """The next blocks of every Workload with a row that is open; none where all Runs of an arm failed in its last block."""
     by_group: dict[tuple[ArmSamples, ...], list[Line]] = {}
     for group, line in reading.rows:
         by_group.setdefault(group, []).append(line)
     for group, lines in by_group.items():
         planned = max(one.run.block for one in group) + 1
-        alive = any(one.run.state is RunState.DONE for one in group if one.run.block >= planned - PLACES_A_BLOCK)
-        blocks = next_blocks(planned // 2, [line.decision for line in lines], reading.policy) if alive else 0
+        last = [one.run for one in group if one.run.block >= planned - PLACES_A_BLOCK]
+        alive = {run.arm for run in last if run.state in {RunState.DONE, RunState.VOID}}  # a void one is the machine's fault
+        blocks = next_blocks(planned // 2, [line.decision for line in lines], reading.policy) if len(alive) == 2 else 0
         yield from _blocks(context, group, planned, blocks)
 
 

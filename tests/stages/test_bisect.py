@@ -1,6 +1,7 @@
 """A bisection of a real repository of a real (tiny) engine: killed in the middle, it goes on, and finds the planted commit.
 
-The slowdown is 40 %: what is tested is that the pieces work together. How small a step may be is in docs/bisecting.md.
+Planted are other numerics, which a busy machine does not hide: what is tested is that the pieces work together. How small a step
+may be beside the noise is in docs/bisecting.md.
 """
 
 import json
@@ -19,27 +20,23 @@ import pytest
 
 from perfd.domain.bisect import StepOutcome
 from perfd.store import Store, make_engine
-from perfd.store.records import BisectRow
 
 ENGINE = Path(__file__).parents[1] / "engines" / "tiny_engine.py"
-TOKEN_S = 0.004
-SLOWER = 1.4
 SUITE = """
-question = "How long does a token take?"
+question = "Are the answers as likely as before?"
 
 [[workloads]]
-name = "chat"
-class = "chat"
-seed = 1
-time_limit_s = 30
+name = "texts"
+class = "accuracy"
+question = "How likely does the engine find texts that never change?"
+time_limit_s = 60
 
 [workloads.parameters]
-requests = 3
-warmup_requests = 0
-concurrency = 1
-prompt_tokens = 8
-output_tokens = 12
+kind = "likelihood"
+documents = "texts.json"
+top_k = 256
 """
+TEXTS = {"documents": [{"name": "a", "text": "steady as she goes " * 36}, {"name": "b", "text": "all hands on deck " * 36}]}
 CONFIG = """
 [kernels]
 enabled = false
@@ -56,7 +53,7 @@ name = "tiny"
 source = {{ kind = "git", location = "{repository}" }}
 recipe = "script"
 models = ["none"]
-suites = ["speed"]
+suites = ["accuracy"]
 
 [engines.launch]
 command = ["{{python}}", "{{artifact}}/engine.py", "--host", "{{host}}", "--port", "{{port}}"]
@@ -93,21 +90,24 @@ class Home:
 
     def asked(self, *words: str) -> tuple[int, dict[str, Any]]:
         """The exit code and the JSON answer of a command."""
-        done = subprocess.run(self.perfd(*words, "--json"), cwd=self.folder, env=self.environment, capture_output=True, text=True)
+        command = self.perfd(*words, "--json")
+        done = subprocess.run(command, cwd=self.folder, env=self.environment, capture_output=True, text=True, check=False)
         assert done.returncode < 3, done.stderr
         return done.returncode, json.loads(done.stdout)
 
 
-def engine(title: str, token_s: float = TOKEN_S) -> str:
-    text = ENGINE.read_text(encoding="utf-8").replace("TOKEN_S = 0.002", f"TOKEN_S = {token_s}", 1)
+def engine(title: str, blur: float = 0.0) -> str:
+    """The engine's text; with a blur its numerics are others."""
+    text = ENGINE.read_text(encoding="utf-8").replace("blur: float = 0.0", f"blur: float = {blur}", 1)
     return f"{text}\n# {title}\n"
 
 
 @pytest.fixture
 def home(tmp_path: Path, database_url: str) -> Home:
     made = Home(tmp_path, database_url)
-    (tmp_path / "suites").mkdir()
-    (tmp_path / "suites" / "speed.toml").write_text(SUITE, encoding="utf-8")
+    (tmp_path / "suites" / "data").mkdir(parents=True)
+    (tmp_path / "suites" / "accuracy.toml").write_text(SUITE, encoding="utf-8")
+    (tmp_path / "suites" / "data" / "texts.json").write_text(json.dumps(TEXTS), encoding="utf-8")
     (tmp_path / "engine").mkdir()
     made.git("init", "--quiet", "--initial-branch", "main")
     weights = tmp_path / "weights"
@@ -128,23 +128,30 @@ def wait_until(fact: Callable[[], bool], process: subprocess.Popen[bytes]) -> No
 
 def test_a_killed_bisection_goes_on_past_a_commit_that_cannot_run_and_finds_the_planted_one(home: Home) -> None:
     home.commit("Begin", engine("begin"))
-    home.commit("Tidy", engine("tidy"))
     home.commit("Break the start", "raise SystemExit('no such device')\n")
-    home.commit("Check every token twice", engine("slow", TOKEN_S * SLOWER))
-    home.commit("Write docs", engine("slow, documented", TOKEN_S * SLOWER))
+    home.commit("Mend the start", engine("mended"))
+    home.commit("Sum in another order", engine("other", 3.0))
     store = Store(make_engine(home.database_url))
-
-    def row() -> BisectRow:
-        return next(iter(store.bisects.unended()))
-
-    begun = home.perfd("bisect", home.commits[0], home.commits[-1], "--metric", "tpot_s")
-    with subprocess.Popen(begun, cwd=home.folder, env=home.environment, start_new_session=True) as process:
-        wait_until(lambda: bool(store.bisects.unended()) and len(row().steps) >= 4, process)
+    begun = home.perfd("bisect", home.commits[0], home.commits[-1], "--budget-minutes", "9")
+    with subprocess.Popen(begun, cwd=home.folder, env=home.environment, stderr=subprocess.DEVNULL) as process:
+        wait_until(lambda: [len(row.steps) for row in store.bisects.unended()] == [5], process)
         process.send_signal(signal.SIGKILL)
-    before = row()
+    (killed,) = store.bisects.unended()
 
     code, answered = home.asked("bisect")
 
-    found = answered["bisections"][0]
-    print(json.dumps(found, indent=1))
+    (found,) = answered["bisections"]
+    assert (1, "commit", home.commits[3]) == (code, found["outcome"], found["bad"])
+    assert home.commits[2] == found["good"]
+    assert "Sum in another order did it" in found["sentence"]
+    assert {"workload": "texts", "model": "none", "metric": "nll_nats"}.items() <= found["target"].items()
+    row = store.bisects.read(found["bisect"])
+    assert row is not None
+    assert killed.steps[:4] == row.steps[:4]
+    assert [*range(1, len(row.steps) + 1)] == [step.number for step in row.steps]
+    assert [1] == [step.broken for step in row.steps if step.outcome is StepOutcome.BROKEN]
+    assert (4, 4) == (found["spent"]["builds"], len([step for step in row.steps if step.outcome is StepOutcome.BUILT]))
+    home.git("apply", "--index", found["patch"])
+    assert engine("mended") == (home.folder / "engine" / "engine.py").read_text(encoding="utf-8")
+    assert () == store.bisects.unended()
     store.engine.dispose()
