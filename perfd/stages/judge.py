@@ -9,8 +9,8 @@ from perfd.domain.metric import MetricKind
 from perfd.domain.occasion import Occasion, OccasionState
 from perfd.domain.run import OccasionKind, Point
 from perfd.domain.verdict import OPEN_STATES, Change, Judgement, RegressionState
-from perfd.rules.judge import Policy, judge_series
-from perfd.rules.many import held_to_all
+from perfd.rules.judge import Policy
+from perfd.rules.many import held_to_all, judge_without
 from perfd.rules.night import control
 from perfd.rules.regressions import OPENING, Action, Join, Known, Move, Open, Standing, act
 from perfd.stages.budgets import judge_budgets
@@ -90,7 +90,9 @@ def _judge_series(context: Context, occasion: Occasion) -> _Tonight:
     for done, series in enumerate(touched):
         context.tell.steps("judge", done + 1, len(touched), label(series))
         points = context.store.judgements.history(series.id)
-        judgement = judge_series(points, series.metric, Policy(dismissed=dismissed.get(series.id, frozenset())))
+        noise = dismissed.get(series.id, frozenset())
+        policy = Policy(dismissed=frozenset(build for build, _ in noise))
+        judgement = judge_without(points, series.metric, policy, noise)
         judge_budgets(context, occasion, series, points)
         judged = _Judged(series, points, judgement)
         if judged.flagged is None:
@@ -109,14 +111,14 @@ def _write(context: Context, occasion: Occasion, tonight: _Tonight, judged: _Jud
     _remember(context, tonight, series, points, judged.judgement.verdict.noise)
 
 
-def _dismissed(context: Context) -> Mapping[int, frozenset[str]]:
-    """By Series, the Builds whose Change a person or a re-measurement has called noise."""
-    found: dict[int, frozenset[str]] = {}
+def _dismissed(context: Context) -> Mapping[int, frozenset[tuple[str, str]]]:
+    """By Series, what a person or a re-measurement has called noise: the Build, and the night on which it was seen."""
+    found: dict[int, frozenset[tuple[str, str]]] = {}
     for row in context.store.regressions.every({RegressionState.NOISE}):
         if next(event.actor for event in row.events if event.to_state is RegressionState.NOISE) == ACTOR:
             continue  # it went away by itself, and may come again
         for info, change in row.members:
-            found[info.id] = found.get(info.id, frozenset()) | {change.build}
+            found[info.id] = found.get(info.id, frozenset()) | {(change.build, change.found_in)}
     return found
 
 

@@ -51,6 +51,20 @@ def test_a_suspect_that_is_not_reproduced_is_noise_and_counted_as_a_false_alarm(
     assert [] == told.messages()
 
 
+def test_a_refuted_night_does_not_hide_a_real_slowdown_soon_after(told: Told) -> None:
+    told.night(1.3)
+    told.finish()
+    told.night(1.0)
+    told.finish()
+    told.speed[Arm.HEAD] = 1.08
+    told.night(1.08)
+    told.finish()
+
+    assert [RegressionState.NOISE, RegressionState.CONFIRMED] == [row.state for row in told.regressions()]
+    assert [10] == [int(row.revision, 16) for row in told.regressions()[1:]]
+    assert 1 == len(told.messages())
+
+
 def test_the_comparison_is_of_the_last_good_build_against_the_first_bad_one_and_enters_no_series(told: Told) -> None:
     told.night(1.1)
     told.finish()
