@@ -13,15 +13,19 @@ from perfd.domain.run import OccasionKind
 from perfd.errors import PerfdError
 from perfd.stages.context import Context
 from perfd.stages.night import open_night, run_to_report
-from perfd.stages.subjects import by_name
+from perfd.stages.plan import suite_of
+from perfd.stages.subjects import Wanted, by_name
 from perfd.store.records import OccasionSummary
 
 
 @main.command()
 @click.option("--engine", "engines", multiple=True, help="Measure this engine (may be given again); default: all nightly ones.")
+@click.option(
+    "--suite", "suites", multiple=True, help="Measure all of this suite instead of the nightly ones (may be given again)."
+)
 @json_option
 @click.pass_obj
-def nightly(config_path: Path | None, engines: tuple[str, ...], as_json: bool) -> int:
+def nightly(config_path: Path | None, engines: tuple[str, ...], suites: tuple[str, ...], as_json: bool) -> int:
     """Take one night through all six stages: watch, plan, build, measure, judge, report.
 
     A night that was interrupted is finished first. Exit code 1: a regression was
@@ -30,8 +34,10 @@ def nightly(config_path: Path | None, engines: tuple[str, ...], as_json: bool) -
     with Teller() as tell, opened(config_path, tell) as context:
         for name in engines:
             by_name(context.config, name)
+        for name in suites:
+            suite_of(context.config, name)
         _finish_earlier(context)
-        occasion = open_night(context, engines)
+        occasion = open_night(context, Wanted(engines, suites))
         run_to_report(context, occasion)
         summary = _summary(context, occasion)
     report = summary.row.report or {}

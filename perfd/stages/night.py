@@ -19,6 +19,7 @@ from perfd.stages.measure import measure
 from perfd.stages.patience import patiently
 from perfd.stages.plan import plan
 from perfd.stages.report import report
+from perfd.stages.subjects import Wanted
 from perfd.stages.watch import watch
 from perfd.stages.workplace import sweep
 from perfd.store import Store
@@ -39,9 +40,9 @@ WAIT_S = 1.0
 NOBODY_CAME = "no worker with its device class took it while its night ran; start `perfd work` on such a machine"
 
 
-def open_night(context: Context, engines: tuple[str, ...] = ()) -> Occasion:
-    """A night that begins now, for those engines (none: all nightly ones)."""
-    occasion = Occasion(OccasionKind.NIGHT, context.now().replace(microsecond=0), ",".join(engines))
+def open_night(context: Context, asked: Wanted | None = None) -> Occasion:
+    """A night that begins now, for what is asked (nothing: an ordinary night)."""
+    occasion = Occasion(OccasionKind.NIGHT, context.now().replace(microsecond=0), (asked or Wanted()).label)
     context.store.occasions.open(occasion, context.now())
     return occasion
 

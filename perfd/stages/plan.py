@@ -1,7 +1,10 @@
 """plan: everything that a watched occasion owes stands in the database, Builds and Runs."""
 
+from collections.abc import Sequence
+
 from perfd import builders, suites
 from perfd.bench import kernels
+from perfd.config import Config
 from perfd.domain.model import Model
 from perfd.domain.occasion import Finding, Occasion, OccasionState
 from perfd.domain.plan import PlannedBuild
@@ -11,7 +14,7 @@ from perfd.errors import BadInputError, PerfdError
 from perfd.rules.plan import Candidate, nightly_workloads, owed
 from perfd.stages.context import Context
 from perfd.stages.device import device_class, gpu_class
-from perfd.stages.subjects import Chosen, chosen
+from perfd.stages.subjects import Chosen, chosen, wanted
 
 
 def plan(context: Context) -> bool:
@@ -32,21 +35,21 @@ def _candidate(context: Context, occasion: Occasion, subject: Chosen) -> Candida
     if revision is None:
         return None  # watch has said why
     try:
-        return candidate(context, subject, revision)
+        return candidate(context, subject, revision, wanted(occasion).suites)
     except PerfdError as error:
         context.store.occasions.note(occasion, Finding("plan", subject.name, error.message), context.now())
         context.tell.say("plan", f"{subject.name}: {error.message}")
         return None
 
 
-def candidate(context: Context, subject: Chosen, revision: Revision) -> Candidate:
-    """The Build of a subject at a Revision, with what a night measures on it."""
+def candidate(context: Context, subject: Chosen, revision: Revision, suites_named: Sequence[str] = ()) -> Candidate:
+    """The Build of a subject at a Revision, with what a night measures on it, or with all of the suites that are named."""
     spec = builders.describe(subject.name, subject.source, revision, subject.recipe, subject.options, context.config.state)
     build = PlannedBuild(spec, subject.kind, revision, subject.source.branch)
     if subject.engine is None:
         return Candidate(build, _kernel_workloads(context, subject.name))
     here = device_class(context.config)
-    workloads = engine_workloads(context, subject.engine)
+    workloads = engine_workloads(context, subject.engine, suites_named)
     return Candidate(build, tuple((workload, here) for workload in workloads), engine_models(context, subject.engine))
 
 
@@ -56,9 +59,11 @@ def _kernel_workloads(context: Context, op: str) -> tuple[tuple[Workload, str], 
     return tuple((workload, kernels.device_class(workload, gpu)) for workload in kernels.kernel_workloads(op, shapes, gpu=gpu))
 
 
-def engine_workloads(context: Context, engine: Engine) -> tuple[Workload, ...]:
-    """What a night measures on an Engine; raises BadInputError for a suite that does not exist."""
-    return nightly_workloads(_suite(context, name) for name in engine.suites)
+def engine_workloads(context: Context, engine: Engine, named: Sequence[str] = ()) -> tuple[Workload, ...]:
+    """What a night measures on an Engine, or all of the `named` suites; raises BadInputError for a suite that does not exist."""
+    if named:
+        return tuple(workload for name in named for workload in suite_of(context.config, name).workloads)
+    return nightly_workloads(suite_of(context.config, name) for name in engine.suites)
 
 
 def engine_models(context: Context, engine: Engine) -> tuple[Model, ...]:
@@ -66,8 +71,9 @@ def engine_models(context: Context, engine: Engine) -> tuple[Model, ...]:
     return tuple(model for model in context.config.models if model.name in engine.models)
 
 
-def _suite(context: Context, name: str) -> Suite:
-    path = context.config.suites_folder / f"{name}.toml"
+def suite_of(config: Config, name: str) -> Suite:
+    """The suite of that name; raises BadInputError where there is none."""
+    path = config.suites_folder / f"{name}.toml"
     if not path.exists():
         raise BadInputError(f"there is no suite {name!r}: expected {path}; name another in perfd.toml, or write that file")
     return suites.load_suite(path)

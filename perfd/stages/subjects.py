@@ -27,13 +27,36 @@ class Chosen:
     """Absent for kernels."""
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """What a night is for; it stands in the night's label, so that any worker can go on with it."""
+
+    engines: tuple[str, ...] = ()
+    """Empty: all nightly ones."""
+    suites: tuple[str, ...] = ()
+    """Empty: each Engine's own nightly suites, and the Kernels."""
+
+    @property
+    def label(self) -> str:
+        """The label of the occasion: "llamacpp+tasks,agentic"; "" for an ordinary night."""
+        return ",".join(self.engines) + ("+" + ",".join(self.suites) if self.suites else "")
+
+
+def wanted(occasion: Occasion) -> Wanted:
+    """What an occasion is for, from its label."""
+    if occasion.kind is not OccasionKind.NIGHT:
+        return Wanted()
+    engines, _, suites = occasion.label.partition("+")
+    return Wanted(tuple(filter(None, engines.split(","))), tuple(filter(None, suites.split(","))))
+
+
 def chosen(config: Config, occasion: Occasion) -> Iterator[Chosen]:
-    """The subjects of an occasion: those that its label names, else every nightly Engine and every Kernel."""
-    named = tuple(name for name in occasion.label.split(",") if name) if occasion.kind is OccasionKind.NIGHT else ()
+    """The subjects of an occasion: the Engines that it names, else every nightly one; and Kernels, unless it names suites."""
+    asked = wanted(occasion)
     for engine in config.engines:
-        if engine.name in named or (not named and engine.nightly):
+        if engine.name in asked.engines or (not asked.engines and engine.nightly):
             yield of_engine(engine)
-    if config.kernels:
+    if config.kernels and not asked.suites:
         for kernel in kernels(config.kernels_folder):
             yield of_kernel(kernel, config.kernels_folder)
 

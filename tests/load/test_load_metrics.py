@@ -203,7 +203,7 @@ def test_one_late_request_at_the_edge_is_no_other_load() -> None:
 
 
 def test_a_calibration_outside_the_bounds_voids_the_run_in_words() -> None:
-    found = {"ttft_bias_s": {"p50": 0.003, "p99": 0.004}, "itl_error": {"p50": 0.0, "p99": 0.02}}
+    found = {"ttft_bias_s": {"p50": 0.003, "p99": 0.004}, "itl_error": {"p50": 0.0, "p99": 0.03}}
 
     said = calibration_complaints(found, Bounds(), ttft_s=0.1)
 
@@ -213,12 +213,19 @@ def test_a_calibration_outside_the_bounds_voids_the_run_in_words() -> None:
 
 
 def test_an_error_of_gaps_counts_against_the_loads_own_gaps_where_they_are_longer() -> None:
-    found = {"ttft_bias_s": {"p50": 0.0, "p99": 0.0}, "itl_error": {"p99": 0.02}, "itl_error_s": {"p99": 0.0002}}
+    found = {"ttft_bias_s": {"p50": 0.0, "p99": 0.0}, "itl_error": {"p99": 0.08}, "itl_error_s": {"p99": 0.0008}}
 
     assert [] == calibration_complaints(found, Bounds(), ttft_s=1.0, itl_s={"p99": 0.05})
     assert 1 == len(calibration_complaints(found, Bounds(), ttft_s=1.0, itl_s={"p99": 0.02}))
     assert 1 == len(calibration_complaints(found, Bounds(), ttft_s=1.0, itl_s={"p99": 0.0}))
     assert [] == calibration_complaints({**found, "itl_error_s": {"p99": 0.0001}}, Bounds(), ttft_s=1.0)
+
+
+def test_the_median_gap_is_held_closer_than_the_longest_ones() -> None:
+    found = {"ttft_bias_s": {"p50": 0.0, "p99": 0.0}, "itl_error_s": {"p50": 0.001, "p99": 0.001}}
+
+    assert [] == calibration_complaints({**found, "itl_error": {"p50": 0.005, "p99": 0.02}}, Bounds(), ttft_s=1.0)
+    assert 2 == len(calibration_complaints({**found, "itl_error": {"p50": 0.006, "p99": 0.021}}, Bounds(), ttft_s=1.0))
 
 
 def test_a_request_that_is_done_has_no_reason_and_has_tokens() -> None:

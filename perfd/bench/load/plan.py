@@ -148,6 +148,9 @@ class Bounds:
     ttft_bias_p99_s: float = 0.002
     ttft_bias_p99_share: float = 0.02
     itl_error: float = 0.005
+    """Of the median gap: it is what Points are made of."""
+    itl_error_p99: float = 0.02
+    """Of the longest gaps, which a neighbour on the machine moves first and no Point rests on."""
     itl_error_s: float = 0.0001
     """An ITL error below this never voids: in a short calibration the p99 is one or two gaps, and their jitter is no bias."""
 
