@@ -9,7 +9,7 @@ RUN := .venv/bin/python -m
 # pip's new-version notice and caches of bytecode are noise in a log that people read.
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help nightly serve test lint types format doctor bench-compare bench-detect bench-load clean
+.PHONY: help nightly serve test lint types format doctor bench-bisect bench-compare bench-detect bench-load clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -49,6 +49,9 @@ TOKENIZER ?=
 bench-load: .venv/ready  ## the load client's own error against its goals, on a quiet host (GUIDELLM=, AIPERF=, TOKENIZER=, REALTIME=1)
 	@$(RUN) perfd.bench.calibrate.goals $(if $(GUIDELLM),--guidellm '$(GUIDELLM)') $(if $(AIPERF),--aiperf '$(AIPERF)') \
 	  $(if $(TOKENIZER),--tokenizer '$(TOKENIZER)') $(if $(REALTIME),--realtime) $(if $(ANYWAY),--anyway) $(if $(JSON),--json '$(JSON)')
+
+bench-bisect: .venv/ready  ## how well a planted commit is found by bisection, in simulated histories
+	@.venv/bin/python tests/benchmarks/bisections.py
 
 # Here RIVALS is the Python of an environment with apache-otava, asv, ruptures and scipy; DATA a folder with histories to test on.
 DATA ?= ../shared/data

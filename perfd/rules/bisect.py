@@ -14,7 +14,7 @@ It ends in a commit, in the dependency set (where both neighbours are one commit
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -177,10 +177,21 @@ def _choose(state: State, good: int, bad: int) -> int | None:
     unasked = [place for place in alive if state.times(0, place) == 0]
     left = unasked or [place for place in alive if state.times(0, place) < ASKED_AT_MOST]
     skipped = _presumed_broken(state, good, bad)
-    fresh = [place for place in left if place not in skipped] or left
+    fresh = [place for place in left if place not in skipped]
+    if not fresh:
+        return _at_the_edge(state, good, bad, left)
     middle, reach = (good + bad) / 2, (bad - good) * CACHED_WITHIN
     cached = [place for place in fresh if place in state.built and abs(place - middle) <= reach]
-    return min(cached or fresh, key=lambda place: (abs(place - middle), place), default=None)
+    return min(cached or fresh, key=lambda place: (abs(place - middle), place))
+
+
+def _at_the_edge(state: State, good: int, bad: int, left: Sequence[int]) -> int | None:
+    """Where breakage is presumed: halfway to what is known to be broken, from the good or the bad side; inside it only then."""
+    broken = sorted(place for place in state.broken if good < place < bad) or [bad]
+    outside = [place for place in left if not broken[0] < place < broken[-1]]
+    before = [place for place in outside if place < broken[0]]
+    side = max(before, outside[len(before) :], key=len) or left
+    return side[len(side) // 2] if side else None
 
 
 def _presumed_broken(state: State, good: int, bad: int) -> frozenset[int]:

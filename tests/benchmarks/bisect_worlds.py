@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from perfd.domain.bisect import Answer, Place
+from perfd.domain.bisect import Answer, BisectEnd, Place
 from perfd.domain.metric import METRICS
-from perfd.domain.verdict import Outcome
 from perfd.rules.bisect import Build, Compare, Ended, Limits, State, default_builds, next_step, policy_for
 from perfd.rules.compare import decide, next_blocks
 from perfd.stats.pairs import pair_signs
@@ -46,8 +45,8 @@ class History:
 
     @property
     def steps(self) -> tuple[int, ...]:
-        """The commits at which the level rises."""
-        return tuple(place for place in range(1, len(self.levels)) if self.levels[place] != self.levels[place - 1])
+        """The commits that made it worse."""
+        return tuple(place for place in range(1, len(self.levels)) if self.levels[place] > self.levels[place - 1])
 
 
 def planted(length: int, steps: dict[int, float], broken: frozenset[int] = frozenset(), drift: Drift = still) -> History:
@@ -109,13 +108,12 @@ def _with(state: State, **changed: object) -> State:
     return State(**{**known, **changed})  # type: ignore[arg-type]
 
 
-def is_right(history: History, ended: Ended, outcome: Outcome = Outcome.WORSE) -> bool:
+def is_right(history: History, ended: Ended) -> bool:
     """Whether the answer is true and as narrow as the history allows."""
-    del outcome
     if not history.steps:
-        return ended.end == "not reproduced"
-    if ended.end == "commit":
+        return ended.end is BisectEnd.NOT_REPRODUCED
+    if ended.end is BisectEnd.COMMIT:
         return ended.bad in history.steps and ended.good == ended.bad - 1
     between = set(range(ended.good + 1, ended.bad))
     held = any(ended.good < step <= ended.bad for step in history.steps)
-    return ended.end == "range" and held and bool(between) and between <= history.broken
+    return ended.end is BisectEnd.RANGE and held and bool(between) and between <= history.broken

@@ -1,4 +1,4 @@
-"""Bisection on histories whose truth is planted; tests/benchmarks/bisect.py has the rates."""
+"""Bisection on histories whose truth is planted; tests/benchmarks/bisections.py has the rates."""
 
 import math
 import sys
