@@ -4,24 +4,22 @@ Everything that it knows stands in the database: a step and what it owes are wri
 nothing. Builds and Runs are worked off like any; they are ordinary Runs of comparisons, and never enter a Series.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from perfd.domain.bisect import StepKind, StepOutcome, Target
 from perfd.domain.build import BuildState
 from perfd.domain.occasion import Occasion, OccasionState
-from perfd.domain.plan import Plan, PlannedBuild, PlannedRun
+from perfd.domain.plan import Plan
 from perfd.domain.run import Arm, OccasionKind, RunState
 from perfd.domain.verdict import Outcome, RegressionState
-from perfd.errors import BadInputError, PerfdError
+from perfd.errors import PerfdError
 from perfd.rules.bisect import Build, Compare, Ended, next_step, stopped
 from perfd.stages.bisect_path import open_bisect
+from perfd.stages.bisect_plan import plan_of, planned
 from perfd.stages.bisect_read import NOT_ITS_FAULT, Reading, more_blocks, read, state_of
-from perfd.stages.comparison import block_of, gone
+from perfd.stages.comparison import gone
 from perfd.stages.context import Context
-from perfd.stages.plan import candidate
 from perfd.stages.proposal import propose, story
-from perfd.stages.subjects import by_name
 from perfd.store.records import BisectEnded, BisectRow, BisectStep
 from perfd.store.regressions import Step
 
@@ -48,7 +46,7 @@ def _begin(context: Context, row: BisectRow) -> bool:
     if isinstance(asked, Ended):
         return _end(context, row, asked)
     try:
-        plan = _plan(context, row, asked)
+        plan = plan_of(context, row, asked)
     except PerfdError as error:
         if not error.permanent:
             context.tell.say("bisect", f"{row.id} waits: {error.message}")
@@ -77,50 +75,6 @@ def _words(row: BisectRow, asked: Build | Compare) -> str:
     return f"{row.path[asked.base].revision[:12]}..{row.path[asked.head].revision[:12]}"
 
 
-def _plan(context: Context, row: BisectRow, asked: Build | Compare) -> Plan:
-    if isinstance(asked, Build):
-        return Plan((_planned(context, row, asked.place),), ())
-    arms = {Arm.BASE: _planned(context, row, asked.base), Arm.HEAD: _planned(context, row, asked.head)}
-    specs = {arm: one.spec for arm, one in arms.items()}
-    likes = tuple(_likes(context, row, arms[Arm.BASE]))
-    if not likes:
-        raise BadInputError(f"nothing is measured on {row.subject} that fits {_asked(row)}; its suites or models changed")
-    return Plan(tuple(arms.values()), tuple(run for like in likes for run in block_of(specs, like)))
-
-
-def _planned(context: Context, row: BisectRow, place: int) -> PlannedBuild:
-    one = row.path[place]
-    if one.build:
-        found = context.store.builds.planned(one.build)
-        if found is None:
-            raise BadInputError(f"nothing is known of the build {one.build[:12]} of {one.revision[:12]} any more")
-        return found
-    known = {revision.name: revision for revision in context.store.subjects.revisions(row.subject, row.branch)}
-    return candidate(context, by_name(context.config, row.subject), known[one.revision]).build
-
-
-def _likes(context: Context, row: BisectRow, base: PlannedBuild) -> Iterator[PlannedRun]:
-    """One Run of every Workload and Model that may decide."""
-    asked = row.target or row.wanted
-    found = candidate(context, by_name(context.config, row.subject), base.revision)
-    for workload, device_class in found.workloads:
-        for model in found.models or (None,):
-            like = PlannedRun(base.spec, workload, device_class, model)
-            fits = (
-                asked.workload in {"", workload.name},
-                asked.device_class in {"", device_class},
-                asked.model in {"", model.name if model else ""},
-            )
-            if all(fits):
-                yield like
-
-
-def _asked(row: BisectRow) -> str:
-    asked = row.target or row.wanted
-    parts = (asked.workload, asked.model, asked.device_class, asked.metric)
-    return ", ".join(part for part in parts if part) or "it"
-
-
 def _look_at_build(context: Context, row: BisectRow, step: BisectStep) -> bool:
     """The step is settled once the Build is made, or has failed."""
     built = next(iter(context.store.pages.occasion(step.occasion).builds), None)
@@ -139,7 +93,7 @@ def _look_at_build(context: Context, row: BisectRow, step: BisectStep) -> bool:
 def _why_not(context: Context, row: BisectRow, place: int) -> str:
     """Why the place's Build could not even be described, asked once more."""
     try:
-        _planned(context, row, place)
+        planned(context, row, place)
     except PerfdError as error:
         return error.message
     return "it could not be described, and can be by now"

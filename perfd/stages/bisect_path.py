@@ -36,6 +36,9 @@ def open_between(
     """A bisection between a good and a bad Revision of a subject stands there; its number."""
     good, bad = ends
     _refuse_without_history(subject)
+    known = {workload.name for workload, _ in candidate(context, subject, bad).workloads}
+    if wanted.workload and wanted.workload not in known:
+        raise BadInputError(f"there is no workload {wanted.workload!r}; there is {', '.join(sorted(known))}")
     revisions = context.store.subjects.revisions(subject.name, subject.source.branch)
     path = tuple(Place(one.name, one.title) for one in between(revisions, good, bad))
     return context.store.bisects.open(_row(context, subject, path, wanted, budget))

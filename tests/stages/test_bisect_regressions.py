@@ -358,6 +358,14 @@ def test_ends_that_make_no_path_are_refused(history: History, good: int, bad: in
         history.opened(good, bad)
 
 
+def test_a_workload_that_does_not_exist_is_refused_before_anything_is_built(history: History) -> None:
+    for number in range(2):
+        history.commit(f"Commit {number}")
+
+    with pytest.raises(BadInputError, match="there is no workload 'chatt'; there is chat"):
+        history.opened(0, 1, workload="chatt")
+
+
 def test_a_regression_that_is_not_there_is_refused(history: History) -> None:
     with pytest.raises(BadInputError, match="there is no regression 7"):
         open_bisect(history.context, 7)
