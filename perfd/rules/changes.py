@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perfd.domain.verdict import Change, ChangeKind, ChangeStatus
-from perfd.stats.replay import Event, Replay
 from perfd.stats.shape import effect_of, relative_interval, spread_of_difference
+from perfd.stats.track import Event, Replay
 
 Floats = NDArray[np.float64]
 

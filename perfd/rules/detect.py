@@ -19,8 +19,10 @@ from perfd.domain.identity import Json
 from perfd.domain.verdict import Change
 from perfd.errors import BadInputError
 from perfd.rules.changes import changes_of
+from perfd.stats.hindsight import in_hindsight
 from perfd.stats.power import bar_of, smallest_effects
-from perfd.stats.replay import Replay, replay
+from perfd.stats.replay import replay
+from perfd.stats.track import Replay
 
 Floats = NDArray[np.float64]
 
@@ -68,8 +70,8 @@ def read_series(text: str, place: str) -> list[SeriesIn]:
 def detect(series: Sequence[SeriesIn], *, online: bool = False) -> list[Detected]:
     """What changed in each Series.
 
-    Every night is always judged with only its past; `online` says whether places stay as they were when flagged (True), or move
-    to where all nights put them (False).
+    Every night is judged with only its past. `online` says whether that stands (True), or whether places move to where all nights
+    put them, and a Series that wanders by itself keeps only the steps that hindsight sees (False).
     """
     return [_detect(one, online=online) for one in series]
 
@@ -118,6 +120,8 @@ def _detect(one: SeriesIn, *, online: bool) -> Detected:
         noise = {"relative": None, "absolute": None, "autocorrelation": None, "n": len(values)}
         return Detected(one.name, (), noise, {}, tuple(notes), one.values)
     found = replay(values[None, :], np.array([len(values)]), settle=not online)
+    if not online:
+        found.tracks[0].events = in_hindsight(values, found.tracks[0].events)
     changes = tuple(_placed(change, there) for change in changes_of(found, values))
     noise, mde = _noise(found, len(values))
     return Detected(one.name, changes, noise, mde, tuple(notes), one.values)

@@ -17,12 +17,13 @@ from perfd.domain.verdict import Change, ChangeKind, ChangeStatus, Judgement, Ou
 from perfd.rules.changes import changes_of, standing_step
 from perfd.stats.power import bar_of, smallest_effects
 from perfd.stats.reduce import Reduced, reduce_to_mean, reduce_to_median
-from perfd.stats.replay import Replay, replay
+from perfd.stats.replay import replay
 from perfd.stats.shape import effect_of, relative_interval, robust_level, spread_of_difference
+from perfd.stats.track import Replay
 
 Floats = NDArray[np.float64]
 
-DETECTOR = "evidence/1"
+DETECTOR = "evidence/2"
 _WEIGHT = (ChangeKind.STEP, ChangeKind.DRIFT, ChangeKind.VARIANCE, ChangeKind.MODE, ChangeKind.TRANSIENT)
 _FINEST = 1e-5
 """A Metric whose every change is relevant is called the same within this."""

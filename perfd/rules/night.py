@@ -22,8 +22,9 @@ from perfd.domain.verdict import Change, ChangeKind, ChangeStatus, Judgement
 from perfd.rules.changes import changes_of, told
 from perfd.rules.judge import Comparable, Policy, Seen, blamed, conclude, too_few
 from perfd.rules.tracks import Memory, fill, take_up, to_store, without_the_gone
-from perfd.stats.replay import Event, Replay, tonight
+from perfd.stats.replay import tonight
 from perfd.stats.shape import evidence_since
+from perfd.stats.track import Event, Replay
 
 Key = TypeVar("Key", bound=Hashable)
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from perfd.domain.identity import Json
 from perfd.domain.run import Point
-from perfd.stats.replay import WINDOW, Event, Replay, Track
+from perfd.stats.track import WINDOW, Event, Replay, Track
 
 Floats = NDArray[np.float64]
 

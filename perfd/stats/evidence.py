@@ -6,8 +6,8 @@ exp(S) over all sizes and beginnings passes a bar on a night is at most (sizes) 
 number of nights to a false alarm is at least exp(bar) / (sizes): re-testing every night and searching for the best split are
 paid for (Shiryaev-Roberts; Shin, Ramdas and Rinaldo 2022, "E-detectors"). The level was estimated from n nights itself, so S
 is tempered by n / (n + m), which is exact for Gaussian noise. AR(1) noise is whitened, and the step shows fully on its first
-night and by (1 - phi) later. What is left of S without its three best nights in a row must still speak for the step: a spike
-of three nights never does.
+night and by (1 - phi) later. A step must also be likelier than a spike
+of three nights, each of any size, that ends anywhere among these nights.
 Cost: O(window + nights * sizes) a row; see docs/detection.md for microseconds.
 """
 
@@ -17,28 +17,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perfd.stats.density import BINS, log_density, to_bins
+from perfd.stats.density import log_density, look_up, to_bins
+from perfd.stats.nights import LASTING, NIGHTS, NOISE_UNKNOWN, REFERENCE
+from perfd.stats.spread import best_spread, unrest_of
+from perfd.stats.suspect import BEYOND, SUMS, suspects
 
 Floats = NDArray[np.floating[Any]]
 Singles = NDArray[np.floating[Any]]
 Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
-NIGHTS = 30
-"""The longest post-change stretch that is tried."""
-REFERENCE = 5
-"""Points that a level needs before anything is judged against it."""
-LASTING = 4
-"""Nights before a step may be told from a spike."""
 _SIZES = (5, 7, 9, 11, 14, 18, 23, 30, 38, 48)
 """Step sizes that are tried, in bins of a quarter of a standard deviation, up and down."""
-_SPREAD_NIGHTS = (8, 10, 12, 14, 17, 20, 25, 30)
-_NOISE_UNKNOWN = 2
-_SPREAD_CLIP, _BEYOND_SPIKES = 3.2, 1.5
-_NEIGHBOURS = 1.45
-"""Variance of a sum of distances between neighbours, over that of independent ones."""
-_WITHOUT_SPIKE = 2.5
-_SUSPECT_SUMS = (2.6, 2.95, 2.95)
+_BEYOND_PULSE = 1.0
+"""How much likelier a step must be than a spike of three nights."""
+_FAR = 4.0
 _PHI_PRIOR, _PHI_WEIGHT, _PHI_REMEMBERED, _PHI_BACK, _PHI_ERRORS = 0.25, 25.0, 60.0, 0.5, 1.2
 
 
@@ -64,7 +57,9 @@ class Evidence:
     unrest: Floats
     """How much the newest nights look like more noise, from five nights on; a step must be shown beyond it."""
     tail: Floats
-    """Share of the reference nights that lie beyond three standard deviations."""
+    """Share of the reference nights that lie beyond four standard deviations."""
+    heavy: Floats
+    """Share beyond three."""
     suspect: Bools
     """Whether the last one, two or three nights are outside what the reference has ever shown."""
     surprise: Floats
@@ -101,14 +96,16 @@ def examine(window: Floats, count: Ints, segment: Ints, memory: Floats | None = 
     recent = np.ascontiguousarray(bins[:, : -min(NIGHTS, width) - 1 : -1])
     level_n, noise_n = segment - held, count - held
     temper = _temper(level_n, noise_n, recent.shape[1])
-    step, step_nights = _best_step(table, recent, phi, temper, held)
-    spread, spread_nights = _best_spread(white, reference, held)
-    unrest = _unrest(white, reference, held)
-    tail = (reference & (np.abs(white) > 3)).sum(axis=1) / np.maximum(noise_n, 1)
-    suspect = _suspect(white, known & (age[None, :] >= len(_SUSPECT_SUMS))) & (held > 0) & (level_n >= REFERENCE)
+    plain = np.ascontiguousarray(to_bins(residual[:, -recent.shape[1] :])[:, ::-1])
+    step, step_nights = _best_step(table, (recent, plain), _usual(table, bins, reference), phi, (temper, held))
+    spread, spread_nights = best_spread(white, table, held, noise_n)
+    unrest = unrest_of(white, reference, held)
+    tail = (reference & (np.abs(white) > _FAR)).sum(axis=1) / np.maximum(noise_n, 1)
+    heavy = (reference & (np.abs(white) > BEYOND)).sum(axis=1) / np.maximum(noise_n, 1)
+    suspect = suspects(white, known & (age[None, :] >= len(SUMS)), phi) & (held > 0) & (level_n >= REFERENCE)
     return Evidence(
-        level, scale, phi.astype(np.float64), level_n, noise_n, step, step_nights, spread, spread_nights, unrest, tail, suspect,
-        white[:, -1].astype(np.float64),
+        level, scale, phi.astype(np.float64), level_n, noise_n, step, step_nights, spread, spread_nights, unrest, tail, heavy,
+        suspect, white[:, -1].astype(np.float64),
     )  # fmt: skip
 
 
@@ -173,33 +170,53 @@ def _autocorrelation(residual: Singles, reference: Bools, memory: Floats | None)
     return upper
 
 
+def autocorrelation_of(residual: Floats, memory: float) -> float:
+    """The same estimate for one row of standardised residuals."""
+    row = residual[None, :].astype(np.float32)
+    return float(_autocorrelation(row, np.ones_like(row, dtype=np.bool_), np.array([memory]))[0])
+
+
 def _temper(level_n: Ints, noise_n: Ints, nights: int) -> Singles:
     """What the uncertainty of level and noise leaves of a log-likelihood ratio, (rows, nights)."""
     m = np.arange(1, nights + 1)
     level = np.maximum(level_n, 1)[:, None]
     noise = np.maximum(noise_n, 1)[:, None]
-    temper: Singles = (level / (level + m) * noise / (noise + _NOISE_UNKNOWN)).astype(np.float32)
+    temper: Singles = (level / (level + m) * noise / (noise + NOISE_UNKNOWN)).astype(np.float32)
     return temper
 
 
-def _look_up(table: Singles, bins: Ints) -> Singles:
-    offsets = (BINS * np.arange(len(table), dtype=np.intp))[:, None]
-    found: Singles = table.ravel()[np.clip(bins, 0, BINS - 1) + offsets]
-    return found
+def _usual(table: Singles, bins: Ints, reference: Bools) -> Singles:
+    """How far below its densest place a reference night's log-density is, on average."""
+    gain = np.where(reference, table.max(axis=1, keepdims=True) - look_up(table, bins), 0)
+    mean: Singles = gain.sum(axis=1) / np.maximum(reference.sum(axis=1), 1)
+    return mean
 
 
-def _without_best_three(gain: Singles, total: Singles) -> Singles:
-    """`total` less the best three nights in a row among the nights that it sums."""
-    three = gain.copy()
-    three[:, 1:] += gain[:, :-1]
-    three[:, 2:] += gain[:, :-2]
-    rest: Singles = total - np.maximum.accumulate(three, axis=1)
-    return rest
+def _best_pulse(table: Singles, recent: Ints, plain: Ints, usual: Singles) -> Singles:
+    """How much likelier a spike of three nights, each of any size, makes the last m nights than noise, (rows, nights).
+
+    `usual` is what three nights of noise gain by being free. Where noise remembers, the night after a spike is likely again as
+    itself and not as the spike's echo: `plain` are the bins of the residuals that are not whitened.
+    """
+    here = look_up(table, recent)
+    free = table.max(axis=1, keepdims=True) - here
+    back = look_up(table, plain) - here
+    pulse = free.copy()
+    pulse[:, 1:] += free[:, :-1]
+    pulse[:, 2:] += free[:, :-2]
+    pulse[:, 3:] += back[:, :-3]
+    best: Singles = np.maximum.accumulate(pulse, axis=1) - 3 * usual[:, None]
+    return best
 
 
-def _best_step(table: Singles, recent: Ints, phi: Singles, temper: Singles, held: Ints) -> tuple[Floats, Ints]:
+def _best_step(
+    table: Singles, places: tuple[Ints, Ints], usual: Singles, phi: Singles, limits: tuple[Singles, Ints]
+) -> tuple[Floats, Ints]:
+    """The best tempered log-likelihood ratio of a step and its nights; `places` are the newest bins, whitened and plain."""
+    (recent, plain), (temper, held) = places, limits
+    pulse = _best_pulse(table, recent, plain, usual)
     rows, nights = recent.shape
-    here = _look_up(table, recent)
+    here = look_up(table, recent)
     m = np.arange(1, nights + 1)
     allowed = (m >= LASTING)[None, :] & (m[None, :] <= held[:, None])
     whitened = bool(np.any(phi > 0))
@@ -209,11 +226,11 @@ def _best_step(table: Singles, recent: Ints, phi: Singles, temper: Singles, held
     for size in (*_SIZES, *(-size for size in _SIZES)):
         first = np.rint(size * unit).astype(np.intp)[:, None]
         later = np.rint(size * unit * (1 - phi)).astype(np.intp)[:, None]
-        gain = _look_up(table, recent - later) - here
+        gain = look_up(table, recent - later) - here
         total = np.cumsum(gain, axis=1)
-        fine = allowed & (_without_best_three(gain, total) >= _WITHOUT_SPIKE)
         if whitened:
-            total += _look_up(table, recent - first) - here - gain
+            total += look_up(table, recent - first) - here - gain
+        fine = allowed & (total - pulse >= _BEYOND_PULSE)
         score = np.where(fine, total * temper, -np.inf)
         nights_now = np.argmax(score, axis=1)
         now = score[np.arange(rows), nights_now]
@@ -221,72 +238,3 @@ def _best_step(table: Singles, recent: Ints, phi: Singles, temper: Singles, held
         best = np.where(better, now, best)
         best_nights = np.where(better, nights_now + 1, best_nights)
     return best.astype(np.float64), best_nights
-
-
-def _unrest(white: Singles, reference: Bools, held: Ints) -> Floats:
-    """Half the square of the best z of the mean distance between neighbouring nights; a step moves only one of them."""
-    apart = np.zeros_like(white)
-    apart[:, 1:] = np.minimum(np.abs(white[:, 1:] - white[:, :-1]), 5)
-    inside = reference.copy()
-    inside[:, 0] = False
-    mean, deviation, n = _moments(apart, inside)
-    gain = (apart - mean)[:, : -min(NIGHTS, white.shape[1]) - 1 : -1] / deviation
-    m = np.arange(1, gain.shape[1] + 1)
-    allowed = (m > LASTING)[None, :] & (m[None, :] <= held[:, None])
-    total = np.cumsum(gain, axis=1)
-    z = np.where(allowed, total / np.sqrt(_NEIGHBOURS * m * (1 + m / n)), 0)
-    best: Floats = np.max(z, axis=1, initial=0).astype(np.float64) ** 2 / 2
-    return best
-
-
-def _best_spread(white: Singles, reference: Bools, held: Ints) -> tuple[Floats, Ints]:
-    """Half the square of the best z of the mean distance from the newest nights' own median, signed, and its nights."""
-    mean, deviation, n = _moments(np.minimum(np.abs(white), _SPREAD_CLIP), reference)
-    best = np.zeros(len(white))
-    best_nights = np.full(len(white), _SPREAD_NIGHTS[0], dtype=np.intp)
-    for m in _SPREAD_NIGHTS:
-        if m > white.shape[1]:
-            break
-        newest = white[:, -m:]
-        from_own = np.minimum(np.abs(newest - np.median(newest, axis=1, keepdims=True)), _SPREAD_CLIP)
-        from_old = np.minimum(np.abs(newest), _SPREAD_CLIP)
-        nearer = from_own.sum(axis=1, keepdims=True) < from_old.sum(axis=1, keepdims=True)
-        gain = (np.where(nearer, from_own, from_old) - mean) / deviation
-        total = gain.sum(axis=1)
-        most = np.partition(gain, m - 3, axis=1)[:, m - 3 :].sum(axis=1)
-        lasting = (total < 0) | (total - most > _BEYOND_SPIKES * np.sqrt(m))
-        z = np.where(lasting & (m <= held), total / np.sqrt(m * (1 + m / n[:, 0])), 0)
-        better = np.abs(z) > np.abs(best)
-        best = np.where(better, z, best)
-        best_nights = np.where(better, m, best_nights)
-    return np.sign(best) * best**2 / 2, best_nights
-
-
-def _moments(values: Singles, inside: Bools) -> tuple[Singles, Singles, Ints]:
-    """Mean, standard deviation (at least 0.5) and count of each row's values that are `inside`, each (rows, 1)."""
-    n = np.maximum(inside.sum(axis=1, keepdims=True), 2)
-    mean = np.where(inside, values, 0).sum(axis=1, keepdims=True) / n
-    deviation = np.sqrt(np.where(inside, (values - mean) ** 2, 0).sum(axis=1, keepdims=True) / (n - 1))
-    return mean, np.maximum(deviation, 0.5), n
-
-
-def _suspect(white: Singles, reference: Bools) -> Bools:
-    """Whether a sum of the last one, two or three nights is larger than noise allows and than the reference ever was."""
-    found = np.zeros(len(white), dtype=np.bool_)
-    n = np.maximum(reference.sum(axis=1), 1)
-    heavy = (reference & (np.abs(white) > 3)).sum(axis=1) >= 0.02 * n
-    for nights, bar in enumerate(_SUSPECT_SUMS, start=1):
-        if nights > white.shape[1]:
-            break
-        cut = white if nights == 1 else np.clip(white, -3, 3)
-        sums = cut.copy()
-        inside = reference.copy()
-        for back in range(1, nights):
-            sums[:, back:] += cut[:, :-back]
-            inside[:, back:] &= reference[:, :-back]
-        sums = np.abs(sums) / np.float32(np.sqrt(nights))
-        ever = np.max(np.where(inside, sums, 0), axis=1)
-        few = 10 / n * np.minimum(1, 40 / n) if nights == 1 else 8 / n
-        limit = np.maximum(bar * (1 + few), np.where(heavy, 2.4 * ever - 3, 1.05 * ever))
-        found |= sums[:, -1] > limit
-    return found

@@ -8,7 +8,7 @@ from perfd.stats.shape import spread_of_difference
 
 _HALF = 5.2
 """In those standard deviations: the step that is detected at once, when four nights show it, half the time."""
-_NINE_IN_TEN = {4: 8.9, 7: 7.3, 14: 8.0}
+_NINE_IN_TEN = {4: 8.9, 7: 7.6, 14: 8.6}
 
 
 def bar_of(noise: float, phi: float, n: int, nights: int = 4) -> float:

@@ -7,12 +7,14 @@ Cost: docs/detection.md. Memory: three arrays of the input's shape.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from perfd.stats.evidence import LASTING, Evidence, examine
+from perfd.stats.bars import BAR, SPREAD_BAR, step_bars, uneven
+from perfd.stats.evidence import Evidence, autocorrelation_of, examine
+from perfd.stats.nights import LASTING
 from perfd.stats.shape import (
     Noise,
     place_of_step,
@@ -22,73 +24,15 @@ from perfd.stats.shape import (
     spread_of_difference,
     step_over_drift,
 )
+from perfd.stats.track import WINDOW, Event, Replay, Track
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-WINDOW = 150
-BAR = 7.0
-"""Log-likelihood ratio of a detected step: measured, docs/detection.md."""
-SPREAD_BAR = 18.5
 _ROWS = 4096
 _MOST_NIGHTS = 256
 _DRIFT_MARGIN = 4.0
-_CALM, _RESTLESS = 4.0, 4.5
-_TAIL_COST, _TAIL_MOST = 60.0, 0.03
-_MEMORY_COST = 8.0
 _SETTLES = 20
-
-
-@dataclass(frozen=True)
-class Event:
-    """Something found in one Series; indices count its values."""
-
-    kind: str
-    """step, drift, variance, mode or transient."""
-    index: int
-    """The first value at the new level."""
-    flagged_at: int
-    """The night on which it was found."""
-    before: float
-    after: float
-    interval: tuple[float, float]
-    """95 % interval of the effect."""
-    evidence: float
-    """The log-likelihood ratio; exp(-evidence) bounds the chance of noise doing this on one night."""
-
-
-@dataclass
-class Track:
-    """What is remembered of one Series between nights."""
-
-    start: int = 0
-    """Where the current segment begins."""
-    noise_start: int = 0
-    """Older values tell nothing of today's noise: its spread changed here."""
-    drifting: bool = False
-    waited: int = 0
-    """Nights on which a step was shown, but a drift could not be ruled out."""
-    slopes: int = 0
-    """Nights on which a slope explained the segment better than a step."""
-    memory: float = math.nan
-    """The autocorrelation that closed segments showed; NaN before the first was closed."""
-    levels: list[tuple[int, float]] = field(default_factory=list)
-    """Closed segments: where each began, and its level."""
-    events: list[Event] = field(default_factory=list)
-
-
-@dataclass
-class Replay:
-    """The outcome of `replay`: one Track a Series, and per night (Series, nights) whether it was a suspect and how far off."""
-
-    tracks: list[Track]
-    suspect: NDArray[np.bool_]
-    distance: NDArray[np.float32]
-    """The night's distance from the current level in standard deviations."""
-    level: NDArray[np.float32]
-    scale: NDArray[np.float32]
-    phi: NDArray[np.float32]
-    step: NDArray[np.float32]
 
 
 def replay(values: Floats, lengths: Ints, bar: float = BAR, spread_bar: float = SPREAD_BAR, *, settle: bool = True) -> Replay:
@@ -163,7 +107,7 @@ class _Replayer:
         due = night < self.lengths[series][:, None]
         who, when = np.broadcast_to(series[:, None], night.shape)[due], night[due]
         found = examine(*self._windows(who, when), self.memory[who])
-        fires = (found.step >= self._bars(found)) | self._uneven(found)
+        fires = (found.step >= step_bars(found, self.bar)) | uneven(found, self.spread_bar)
         self._record(who, when, found)
         stops = self.cursor[series] + due.sum(axis=1)
         self.cursor[series] = stops
@@ -173,21 +117,6 @@ class _Replayer:
             if one not in taken and self._judge(one, int(when[row]), found, int(row)):
                 taken.add(one)
                 self.cursor[one] = when[row] + 1
-
-    def _bars(self, found: Evidence) -> Floats:
-        """The bar of a step: higher where tails are heavy, where noise remembers, and where spread alone may have grown."""
-        bars: Floats = (
-            self.bar
-            + _TAIL_COST * np.minimum(found.tail, _TAIL_MOST)
-            + _MEMORY_COST * found.phi
-            + np.maximum(found.unrest - _CALM, 0)
-        )
-        return bars
-
-    def _uneven(self, found: Evidence) -> NDArray[np.bool_]:
-        """Where the spread has changed; where it grew, neighbouring nights must lie further apart too, as no step makes them."""
-        grown = (found.unrest >= _RESTLESS) & ~found.suspect
-        return (np.abs(found.spread) >= self.spread_bar) & ((found.spread < 0) | grown)
 
     def _windows(self, who: Ints, when: Ints) -> tuple[Floats, Ints, Ints]:
         columns = when[:, None] - np.arange(WINDOW)[::-1][None, :]
@@ -210,7 +139,7 @@ class _Replayer:
 
     def _judge(self, one: int, now: int, found: Evidence, row: int) -> bool:
         """Whether the evidence changed the state of Series `one`, which then goes on from the next night."""
-        if self._uneven(found)[row] and found.step[row] < self._bars(found)[row]:
+        if uneven(found, self.spread_bar)[row] and found.step[row] < step_bars(found, self.bar)[row]:
             return self._spread(one, now, found, row)
         return self._step(one, now, found, row)
 
@@ -218,6 +147,8 @@ class _Replayer:
         split = now + 1 - int(found.spread_nights[row])
         begin = max(int(self.start[one]), now + 1 - WINDOW)
         values = self.values[one]
+        if found.spread[row] < 0 and not _restlessness(values[begin:split]):
+            return False
         ratio = _restlessness(values[split : now + 1]) / max(_restlessness(values[begin:split]), 1e-12)
         if not (ratio >= _RESTLESS_RATIO if found.spread[row] > 0 else ratio <= 1 / _RESTLESS_RATIO):
             return False
@@ -249,6 +180,8 @@ class _Replayer:
         scale, phi = float(found.scale[row]), float(found.phi[row])
         guess = len(segment) - int(found.step_nights[row])
         noise = self._noise(one, begin, guess, scale, phi)
+        if not self._beyond_memory(one, (begin, now), found, row):
+            return False
         margin = step_over_drift(segment, guess, noise, LASTING)
         nights = int(found.step_nights[row])
         leaning = slope_before(segment[:guess], scale, phi) * math.copysign(1, segment[-nights:].mean() - found.level[row])
@@ -260,18 +193,39 @@ class _Replayer:
         split = place_of_step(segment, guess, noise, LASTING)
         before, after = robust_level(segment[:split], scale), robust_level(segment[split:], scale)
         spread = spread_of_difference(scale, phi, split, len(segment) - split)
-        kind = "mode" if self._seen_before(one, begin + split, before, after, scale) else "step"
+        kind = "mode" if self._seen_before(one, begin + split, before, after, (scale, phi)) else "step"
         event = Event(kind, begin + split, now, before, after, relative_interval(before, after, spread), float(found.step[row]))
         track.events.append(event)
         self._close(one, begin + split, before)
         self.memory[one] = track.memory = float(found.phi[row])
         return True
 
+    def _beyond_memory(self, one: int, span: tuple[int, int], found: Evidence, row: int) -> bool:
+        """Whether the evidence stands with the autocorrelation that all nights show once the step is taken out of them.
+
+        The evidence itself whitens by what the reference shows, which is short when a Series is young: where noise remembers
+        more than that, its excursions look like steps, and show what they are themselves.
+        """
+        begin, now = span
+        segment, nights = self.values[one, begin : now + 1], int(found.step_nights[row])
+        guess, scale, before = len(segment) - nights, float(found.scale[row]), float(found.level[row])
+        after = robust_level(segment[guess:], scale)
+        first = max(int(self.noise_start[one]), now + 1 - WINDOW)
+        old = self.closed[one, first:begin]
+        left = np.concatenate([old, segment[:guess] - robust_level(segment[:guess], scale), segment[guess:] - after])
+        phi = autocorrelation_of(left / scale, float(self.memory[one]))
+        if phi <= found.phi[row]:
+            return True
+        noise = Noise.of(np.concatenate([old, segment[:guess] - before]), scale, phi)
+        n, m = int(found.level_n[row]), nights
+        evidence = noise.evidence(segment, guess, before, after) * n / (n + m)
+        return bool(evidence >= step_bars(replace(found, phi=np.full_like(found.phi, phi)), self.bar)[row])
+
     def _against_drift(self, track: Track, nights: int, *, leaning: bool) -> float:
         """How much likelier than a drift a step must be: more the longer it took to show, less the longer it has lasted."""
         if leaning:
             return _SLOWEST + _DRIFT_MARGIN
-        slow = float(np.clip(_SLOWNESS * (nights - LASTING - 1), 0, _SLOWEST))
+        slow = float(np.clip(_SLOWNESS * (nights - _SOON), 0, _SLOWEST))
         return (_DRIFT_MARGIN if track.drifting else 0.0) + max(slow - _PATIENCE * track.waited, min(slow, _SURELY))
 
     def _drift(self, one: int, now: int, found: Evidence, row: int, segment: Floats) -> bool:
@@ -309,22 +263,25 @@ class _Replayer:
         first = max(int(self.noise_start[one]), begin + held - WINDOW)
         return Noise.of(np.concatenate([self.closed[one, first:begin], segment - robust_level(segment, scale)]), scale, phi)
 
-    def _seen_before(self, one: int, split: int, before: float, after: float, scale: float) -> bool:
+    def _seen_before(self, one: int, split: int, before: float, after: float, noise: tuple[float, float]) -> bool:
         """Whether the Series has switched from here to there and back before: then a machine's mode did it, not a commit."""
-        size = abs(after - before)
+        size, (scale, phi) = abs(after - before), noise
         levels = [level for _, level in self.out.tracks[one].levels]
+        nights = LASTING if phi >= _REMEMBERS and size < _CLEAR * scale else LASTING - 1
         left_here = any(abs(level - before) <= 0.3 * size for level in levels)
         been_there = any(abs(level - after) <= 0.3 * size for level in levels)
-        return (left_here and been_there) or (size >= 2.8 * scale and self._strayed_there(one, split, before, after))
+        return (left_here and been_there) or (size >= 2.8 * scale and self._strayed_there(one, split, (before, after), nights))
 
-    def _strayed_there(self, one: int, split: int, before: float, after: float) -> bool:
-        """Whether four nights in a row of segments at other levels were near `after`."""
+    def _strayed_there(self, one: int, split: int, change: tuple[float, float], nights: int) -> bool:
+        """Whether so many nights in a row of segments at other levels were near the new one."""
+        before, after = change
         near = 0.3 * abs(after - before)
         levels = [*self.out.tracks[one].levels, (int(self.start[one]), before)]
         bounds = [begin for begin, _ in levels[1:]] + [split]
         for (begin, level), end in zip(levels, bounds, strict=True):
-            there = np.abs(self.values[one, begin:end] - after) <= near
-            if abs(level - after) > near and np.any(np.convolve(there, np.ones(LASTING), "valid") >= LASTING):
+            there = np.abs(self.values[one, max(begin, 0) : max(end, 0)] - after) <= near
+            held = len(there) >= nights and bool(np.any(np.convolve(there, np.ones(nights), "valid") >= nights))
+            if abs(level - after) > near and held:
                 return True
         return False
 
@@ -342,11 +299,12 @@ class _Replayer:
 
 _FOR_DRIFT = -0.5
 _SLOW = 12
-_SLOPES = 6
+_SLOPES = 3
+_REMEMBERS, _CLEAR = 0.4, 3.4
 _LEANING = 3.0
 _RESTLESS_RATIO = 1.6
 _SPIKE = 5.0
-_SLOWNESS, _SLOWEST, _PATIENCE = 0.3, 3.0, 0.25
+_SOON, _SLOWNESS, _SLOWEST, _PATIENCE = 5, 0.3, 3.0, 0.25
 _SURELY = 0.5
 
 

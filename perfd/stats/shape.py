@@ -48,6 +48,12 @@ class Noise:
         likelihood: Floats = self.table[bins].sum(axis=1, dtype=np.float64)
         return likelihood
 
+    def evidence(self, values: Floats, guess: int, before: float, after: float) -> float:
+        """The log-likelihood ratio of a step at `guess` against none."""
+        levels = np.where(np.arange(len(values)) >= guess, after, before)
+        likelihoods = self.log_likelihood(np.stack([values - levels, values - before]))
+        return float(likelihoods[0] - likelihoods[1])
+
 
 def _whitened(standard: Floats, phi: float) -> Floats:
     white = standard.copy()

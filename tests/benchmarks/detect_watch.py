@@ -10,7 +10,8 @@ import numpy as np
 import scenarios as worlds
 from numpy.typing import NDArray
 
-from perfd.stats.replay import Event, Replay, replay
+from perfd.stats.replay import replay
+from perfd.stats.track import Event, Replay
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from perfd.stats.hindsight import in_hindsight
 from perfd.stats.replay import replay
 
 MARGIN = 5
@@ -46,7 +47,8 @@ def _ours(values: list[float]) -> list[int]:
     numbers = np.array(values)
     there = np.flatnonzero(np.isfinite(numbers))
     found = replay(numbers[there][None, :], np.array([len(there)]))
-    return [int(there[e.index]) for e in found.tracks[0].events if e.kind in {"step", "mode"}]
+    events = in_hindsight(numbers[there], found.tracks[0].events)
+    return [int(there[e.index]) for e in events if e.kind in {"step", "mode"}]
 
 
 def _theirs(series: dict[str, list[float]], python: str | None) -> dict[str, dict[str, list[int]]]:

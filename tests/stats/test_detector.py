@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from perfd.stats.replay import Event, replay, tonight
+from perfd.stats.replay import replay, tonight
+from perfd.stats.track import Event
 
 Floats = np.ndarray
 

@@ -1,0 +1,94 @@
+"""Evidence that only the spread of the newest nights has changed: a likelihood ratio under the noise's own density, clipped.
+
+It is held to a bar of its own (bars.py). Growth must also show between neighbouring nights, which no step moves apart.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perfd.stats.density import BINS, CENTRE, look_up, to_bins
+from perfd.stats.nights import LASTING, NIGHTS, NOISE_UNKNOWN
+
+Floats = NDArray[np.floating[Any]]
+Singles = NDArray[np.floating[Any]]
+Ints = NDArray[np.intp]
+Bools = NDArray[np.bool_]
+
+_SPREAD_NIGHTS = (8, 9, 10, 12, 14, 17, 20, 25, 30)
+_SPREAD_FACTORS = (1.75, 2.5, 3.5, 0.6, 0.35)
+_SPREAD_CLIP = 1.5
+_MOST_WIDER = 1.2
+"""Standard deviations that half the nights must be off, so that outliers alone are no wider spread."""
+_BEYOND_SPIKE = 1.2
+"""What the nights must still say of a spread without the three in a row that say most."""
+_NEIGHBOURS = 1.45
+"""Variance of a sum of distances between neighbours, over that of independent ones."""
+
+
+def unrest_of(white: Singles, reference: Bools, held: Ints) -> Floats:
+    """Half the square of the best z of the mean distance between neighbouring nights; a step moves only one of them."""
+    apart = np.zeros_like(white)
+    apart[:, 1:] = np.minimum(np.abs(white[:, 1:] - white[:, :-1]), 5)
+    inside = reference.copy()
+    inside[:, 0] = False
+    mean, deviation, n = _moments(apart, inside)
+    gain = (apart - mean)[:, : -min(NIGHTS, white.shape[1]) - 1 : -1] / deviation
+    m = np.arange(1, gain.shape[1] + 1)
+    allowed = (m > LASTING)[None, :] & (m[None, :] <= held[:, None])
+    total = np.cumsum(gain, axis=1)
+    z = np.where(allowed, total / np.sqrt(_NEIGHBOURS * m * (1 + m / n)), 0)
+    best: Floats = np.max(z, axis=1, initial=0).astype(np.float64) ** 2 / 2
+    return best
+
+
+def best_spread(white: Singles, table: Singles, held: Ints, noise_n: Ints) -> tuple[Floats, Ints]:
+    """The best log-likelihood ratio of a spread that grew (or shrank: negative) by a factor, and its nights.
+
+    The newest nights are looked at around the old level and around their own median; the smaller evidence counts, so that a step
+    is none. No single night says more than `_SPREAD_CLIP`, half the nights must be off, and the others must say so too without
+    the three in a row that say most: outliers and spikes are none either.
+    """
+    gains = [(factor, _gain_of_spread(table, factor)) for factor in _SPREAD_FACTORS]
+    best = np.zeros(len(white), dtype=np.float32)
+    best_nights = np.full(len(white), _SPREAD_NIGHTS[0], dtype=np.intp)
+    for m in _SPREAD_NIGHTS:
+        if m > white.shape[1]:
+            break
+        newest = white[:, -m:]
+        around = (newest, newest - np.median(newest, axis=1, keepdims=True))
+        places = [to_bins(one.astype(np.float32)) for one in around]
+        most = np.median(np.abs(around[1]), axis=1) >= _MOST_WIDER
+        for factor, gain in gains:
+            total, lasts = np.full(len(white), np.inf), np.ones(len(white), dtype=np.bool_)
+            for one in places:
+                told = look_up(gain, one)
+                total = np.minimum(total, told.sum(axis=1))
+                three = told[:, 2:] + told[:, 1:-1] + told[:, :-2]
+                lasts &= told.sum(axis=1) - three.max(axis=1) >= _BEYOND_SPIKE
+            if factor > 1:
+                lasts &= most
+            score = np.where((m <= held) & lasts, total * noise_n / (noise_n + NOISE_UNKNOWN + m / 4), 0)
+            better = score > np.abs(best)
+            best = np.where(better, np.sign(factor - 1) * score, best)
+            best_nights = np.where(better, m, best_nights)
+    return best.astype(np.float64), best_nights
+
+
+def _gain_of_spread(table: Singles, factor: float) -> Singles:
+    """By bin, the log-likelihood ratio of noise `factor` times as wide, clipped."""
+    nearer = np.rint((np.arange(BINS) - CENTRE) / factor)
+    source = np.clip(nearer, -CENTRE, CENTRE).astype(np.intp) + CENTRE
+    wide = table[:, source]
+    wide = wide - np.log(np.exp(wide).sum(axis=1, keepdims=True))
+    gain: Singles = np.clip(wide - table, -_SPREAD_CLIP, _SPREAD_CLIP)
+    return gain
+
+
+def _moments(values: Singles, inside: Bools) -> tuple[Singles, Singles, Ints]:
+    """Mean, standard deviation (at least 0.5) and count of each row's values that are `inside`, each (rows, 1)."""
+    n = np.maximum(inside.sum(axis=1, keepdims=True), 2)
+    mean = np.where(inside, values, 0).sum(axis=1, keepdims=True) / n
+    deviation = np.sqrt(np.where(inside, (values - mean) ** 2, 0).sum(axis=1, keepdims=True) / (n - 1))
+    return mean, np.maximum(deviation, 0.5), n
