@@ -1,5 +1,6 @@
 """`perfd compare BASE HEAD`: two Builds in interleaved ABBA blocks on one device."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from perfd.cli.group import FINE, REGRESSION, UNSURE, answer, json_option
 from perfd.cli.opened import opened
 from perfd.cli.tell import Teller
 from perfd.domain.occasion import Occasion
-from perfd.domain.subject import Revision
+from perfd.domain.subject import Revision, SourceKind
 from perfd.domain.verdict import Outcome
 from perfd.errors import BadInputError, PerfdError
 from perfd.stages.comparison import open_comparison
@@ -39,7 +40,7 @@ def compare(
     """
     with Teller() as tell, opened(config_path, tell) as context:
         subject = by_name(context.config, subject_name or context.config.engines[0].name)
-        found = look_up(context, subject)
+        found = _revisions(context, subject, (base, head))
         arms = (revision_named(base, found, subject), revision_named(head, found, subject))
         occasion = open_comparison(context, subject, *arms, frozenset(workloads))
         run_to_report(context, occasion)
@@ -49,6 +50,15 @@ def compare(
     else:
         _print(occasion, report)
     return EXIT.get(Outcome(report["verdict"]["outcome"]), FINE)
+
+
+def _revisions(context: Context, subject: Chosen, names: tuple[str, ...]) -> tuple[Revision, ...]:
+    """What the source tells; where it is pinned and a name is another version, every version that was ever released."""
+    found = look_up(context, subject)
+    pinned = subject.source.kind is SourceKind.INDEX and not all(
+        any(one.name.startswith(name) for one in found) for name in names
+    )
+    return look_up(context, replace(subject, source=replace(subject.source, version="latest"))) if pinned else found
 
 
 def revision_named(name: str, known: tuple[Revision, ...], subject: Chosen) -> Revision:

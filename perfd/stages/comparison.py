@@ -129,7 +129,9 @@ def judge_comparison(context: Context, occasion: Occasion) -> bool:
 
 
 def _undecided(found: Comparison) -> str:
-    return ", ".join(f"{line.workload} {line.metric.name}" for line in found.lines if line.decision.more)[:120]
+    """The Metrics that more blocks are measured for."""
+    waited = [line for line in found.lines if line.decision.more and is_waited_for(line.metric)]
+    return ", ".join(f"{line.workload} {line.metric.name}" for line in waited)
 
 
 def _out_of_time(context: Context, occasion: Occasion) -> bool:
@@ -209,7 +211,8 @@ def _line(runs: Sequence[ArmSamples], metric: Metric, decision: PairDecision) ->
 
 def samples_of(runs: Sequence[ArmSamples], metric: str, arm: Arm) -> list[tuple[float, ...]]:
     """The Samples of each of the arm's Runs, in the order that all Runs share."""
-    values = (samples.values for one in runs if one.run.arm is arm for samples in one.samples if samples.name == metric)
+    done = [one for one in runs if one.run.arm is arm and one.run.state is RunState.DONE]
+    values = (samples.values for one in done for samples in one.samples if samples.name == metric)
     return [tuple(each) for each in values if each]
 
 
@@ -238,7 +241,9 @@ def pairs_of(runs: Sequence[ArmSamples], metric: str) -> Iterator[tuple[tuple[fl
 
 
 def _values(one: ArmSamples) -> dict[str, float]:
-    """A Run's Metrics, each reduced to its value."""
+    """A done Run's Metrics, each reduced to its value; a void Run keeps its Samples for people, and counts for nothing."""
+    if one.run.state is not RunState.DONE:
+        return {}
     return {
         samples.name: reduce_samples(samples.values, METRICS[samples.name]).value
         for samples in one.samples
@@ -252,10 +257,10 @@ def is_told(metric: Metric, verdict: Verdict) -> bool:
 
 
 def _owed(context: Context, runs: Sequence[ArmSamples], decisions: Sequence[PairDecision]) -> Iterator[PlannedRun]:
-    """The next blocks of one Workload; none when it is decided, at its cap, or when its last block gave no pair at all."""
+    """The next blocks of one Workload; none when it is decided, at its cap, or when one arm gave nothing in the last block."""
     planned = max(one.run.block for one in runs) + 1
     last = [one for one in runs if one.run.block >= planned - PLACES_A_BLOCK]
-    if not decisions or not any(one.run.state is RunState.DONE for one in last):
+    if not decisions or {one.run.arm for one in last if one.run.state is RunState.DONE} != {Arm.BASE, Arm.HEAD}:
         return
     more = next_blocks(planned // 2, decisions)
     specs = {one.run.arm: context.store.pages.run_page(one.run.key) for one in runs[:PLACES_A_BLOCK]}

@@ -47,7 +47,10 @@ def parameters(asked: argparse.Namespace) -> "xllamacpp.CommonParams":
     params = xllamacpp.CommonParams()
     params.model.path = str(asked.model)
     params.model_alias = {asked.model.stem}
-    params.hostnames = [asked.host]
+    if hasattr(params, "hostnames"):
+        params.hostnames = [asked.host]
+    else:  # releases before October 2026 listen on one name
+        params.hostname = asked.host
     params.port = asked.port
     params.cpuparams.n_threads = asked.threads
     params.cpuparams_batch.n_threads = asked.threads
