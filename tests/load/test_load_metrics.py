@@ -228,6 +228,13 @@ def test_the_median_gap_is_held_closer_than_the_longest_ones() -> None:
     assert 2 == len(calibration_complaints({**found, "itl_error": {"p50": 0.006, "p99": 0.021}}, Bounds(), ttft_s=1.0))
 
 
+@pytest.mark.parametrize(("requests", "complaints"), [(20, 0), (99, 0), (100, 1), (400, 1)])
+def test_the_longest_gaps_of_a_short_calibration_say_nothing(requests: int, complaints: int) -> None:
+    found = {"ttft_bias_s": {"p50": 0.0, "p99": 0.0}, "requests": requests, "itl_error": {"p50": 0.0, "p99": 0.1}}
+
+    assert complaints == len(calibration_complaints(found, Bounds(), ttft_s=1.0))
+
+
 def test_a_request_that_is_done_has_no_reason_and_has_tokens() -> None:
     with pytest.raises(ValueError, match="with reason"):
         trace(reason=Reason.STALL)

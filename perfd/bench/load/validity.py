@@ -10,6 +10,8 @@ from perfd.bench.load import metrics
 from perfd.bench.load.events import EventLog, RequestOutcome
 from perfd.bench.load.plan import Bounds
 
+FEWEST_FOR_P99 = 100
+"""Requests of a calibration from which on the p99 of its gaps is more than a few neighbours on the machine."""
 FEWEST_FOR_ONE = 20
 
 
@@ -103,6 +105,12 @@ def _itl_error(found: Mapping[str, Any], place: str, itl_s: float) -> float | No
     return min(own, seconds / itl_s, key=abs)
 
 
+def _itl_places(found: Mapping[str, Any]) -> list[str]:
+    """The percentiles of ITL that a calibration can speak of: the p99 of a short one is a handful of gaps, and says nothing."""
+    few = found.get("requests", FEWEST_FOR_P99) < FEWEST_FOR_P99
+    return [place for place in found.get("itl_error", {}) if not (few and place == "p99")]
+
+
 def calibration_complaints(
     found: Mapping[str, Any], bounds: Bounds, ttft_s: float, itl_s: Mapping[str, float] | None = None
 ) -> list[str]:
@@ -121,7 +129,7 @@ def calibration_complaints(
         if bias is None or abs(bias) > bound.seconds:
             seen = "unknown" if bias is None else f"{bias * 1e3:+.2f} ms"
             said.append(f"calibration: the client's TTFT bias at {place} is {seen}, and the bound is {bound.words}")
-    for place in found.get("itl_error", {}):
+    for place in _itl_places(found):
         error = _itl_error(found, place, (itl_s or {}).get(place, 0.0))
         small = abs(found.get("itl_error_s", {}).get(place, 1.0)) <= bounds.itl_error_s
         limit = bounds.itl_error if place == "p50" else bounds.itl_error_p99
