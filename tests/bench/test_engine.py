@@ -1,6 +1,7 @@
 """Launching: placeholders, ports, processes."""
 
 import os
+import shlex
 import socket
 import sys
 from collections.abc import Callable
@@ -43,7 +44,7 @@ def test_a_build_with_an_interpreter_of_its_own_is_run_by_it(job: Job) -> None:
 
 def test_an_engine_whose_port_is_taken_is_given_another(job: Job) -> None:
     first = "test -e seen || { touch seen; echo 'bind: Address already in use'; exit 1; }"
-    script = f"{first}; exec {sys.executable} {ENGINE} --port $0"
+    script = f"{first}; exec {shlex.quote(sys.executable)} {shlex.quote(str(ENGINE))} --port $0"
     job = replace(job, launch=Launch(("/bin/sh", "-c", script, "{port}"), "openai"))
 
     with launched(job) as server:

@@ -1,6 +1,7 @@
 """What a witness reads and what it makes of it: each rule with planted evidence, and the same without it."""
 
 import json
+import shlex
 import socket
 import sys
 import threading
@@ -490,7 +491,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str
     def install(text: str) -> str:
         path = tmp_path / "bin" / "inferlint"
         path.parent.mkdir()
-        path.write_text(f'#!/bin/sh\nexec {sys.executable} {FAKE} "$@"\n')
+        path.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(str(FAKE))} "$@"\n')
         path.chmod(0o755)
         monkeypatch.setenv("FAKE_INFERLINT", text)
         monkeypatch.setenv("PATH", f"{path.parent}:/usr/bin:/bin")
