@@ -51,6 +51,11 @@ command = {command}
 dialect = "llamacpp"
 ready_timeout_s = 30
 """
+LISTENS_TO_CTRL_C = """
+import runpy, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+runpy.run_module("perfd", run_name="__main__")
+"""
 SERVES = ["{python}", "{artifact}/engine.py", "--host", "{host}", "--port", "{port}"]
 NEVER_READY = ["{python}", "-c", "import time; time.sleep(60)", "{port}"]
 
@@ -81,7 +86,8 @@ class SmallNight:
 
     def start(self, *words: str) -> "subprocess.Popen[str]":
         return subprocess.Popen(
-            [sys.executable, "-m", "perfd", *words],
+            # A shell's background job ignores SIGINT, and so would what it starts; a person's terminal does not.
+            [sys.executable, "-c", LISTENS_TO_CTRL_C, *words],
             cwd=self.folder,
             env=self.whole_environment(),
             stdin=subprocess.DEVNULL,
