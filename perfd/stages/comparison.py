@@ -256,12 +256,17 @@ def is_told(metric: Metric, verdict: Verdict) -> bool:
     return is_waited_for(metric) or verdict.outcome is not Outcome.UNSURE
 
 
+def has_both_arms(runs: Sequence[ArmSamples]) -> bool:
+    """Whether both arms were measured in the last block; an arm that never starts is not tried up to the cap."""
+    first = max(one.run.block for one in runs) + 1 - PLACES_A_BLOCK
+    return {one.run.arm for one in runs if one.run.block >= first and one.run.state is RunState.DONE} == {Arm.BASE, Arm.HEAD}
+
+
 def _owed(context: Context, runs: Sequence[ArmSamples], decisions: Sequence[PairDecision]) -> Iterator[PlannedRun]:
     """The next blocks of one Workload; none when it is decided, at its cap, or when one arm gave nothing in the last block."""
-    planned = max(one.run.block for one in runs) + 1
-    last = [one for one in runs if one.run.block >= planned - PLACES_A_BLOCK]
-    if not decisions or {one.run.arm for one in last if one.run.state is RunState.DONE} != {Arm.BASE, Arm.HEAD}:
+    if not decisions or not has_both_arms(runs):
         return
+    planned = max(one.run.block for one in runs) + 1
     more = next_blocks(planned // 2, decisions)
     specs = {one.run.arm: context.store.pages.run_page(one.run.key) for one in runs[:PLACES_A_BLOCK]}
     model = context.config.model(runs[0].run.model)

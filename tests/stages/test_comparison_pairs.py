@@ -9,7 +9,7 @@ from perfd.domain.results import MetricSamples
 from perfd.domain.run import Arm, RunState
 from perfd.domain.subject import SubjectKind
 from perfd.domain.suite import WorkloadClass
-from perfd.stages.comparison import pairs_of
+from perfd.stages.comparison import has_both_arms, pairs_of
 from perfd.store.records import ArmSamples, RunRow
 
 
@@ -55,3 +55,12 @@ def test_a_block_that_is_not_done_takes_its_pair_with_it(state: RunState) -> Non
     runs = [block(0, Arm.BASE, 1.0, state), block(1, Arm.HEAD, 2.0), block(2, Arm.HEAD, 3.0), block(3, Arm.BASE, 4.0)]
 
     assert [((4.0, 3.0), -1)] == list(pairs_of(runs, "itl_s"))
+
+
+@pytest.mark.parametrize("state", [RunState.VOID, RunState.FAILED])
+def test_an_arm_that_gave_nothing_in_the_last_block_ends_the_comparison(state: RunState) -> None:
+    good = [block(0, Arm.BASE, 1.0), block(1, Arm.HEAD, 2.0), block(2, Arm.HEAD, 3.0), block(3, Arm.BASE, 4.0)]
+    one_armed = [block(4, Arm.HEAD, 1.0), block(5, Arm.BASE, 1.0, state), block(6, Arm.BASE, 1.0, state), block(7, Arm.HEAD, 1.0)]
+
+    assert has_both_arms(good)
+    assert not has_both_arms([*good, *one_armed])

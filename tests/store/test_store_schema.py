@@ -66,8 +66,9 @@ def test_a_database_without_tables_is_told_to_upgrade(empty_url: str) -> None:
 
 def test_two_upgrades_at_once_are_one(empty_url: str) -> None:
     with ThreadPoolExecutor(2) as pool:
-        list(pool.map(migrate.upgrade, itertools.repeat(empty_url, 2)))
+        done = list(pool.map(migrate.upgrade, itertools.repeat(empty_url, 2)))
 
+    assert [None, None] == done
     migrate.check(empty_url)
 
 
