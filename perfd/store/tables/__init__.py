@@ -14,6 +14,7 @@ from perfd.store.tables.judging import (
 )
 from perfd.store.tables.measuring import device, device_state, environment, metric, run, sample, suite, workload
 from perfd.store.tables.occasions import finding, occasion, occasion_build
+from perfd.store.tables.pulls import forge_delivery, forge_post, forge_repository, pull_job, pull_request
 from perfd.store.tables.subjects import build, model, revision, subject
 from perfd.store.tables.work import outbox, service, worker
 
@@ -28,12 +29,17 @@ __all__ = [
     "device_state",
     "environment",
     "finding",
+    "forge_delivery",
+    "forge_post",
+    "forge_repository",
     "metric",
     "model",
     "occasion",
     "occasion_build",
     "outbox",
     "point",
+    "pull_job",
+    "pull_request",
     "regression",
     "regression_event",
     "regression_member",
