@@ -10,8 +10,10 @@ from perfd.store.tables.judging import (
     regression_event,
     regression_member,
     series,
+    track,
     verdict,
 )
+from perfd.store.tables.launching import checkpoint, launch, todo
 from perfd.store.tables.measuring import device, device_state, environment, metric, run, sample, suite, workload
 from perfd.store.tables.occasions import finding, occasion, occasion_build
 from perfd.store.tables.pulls import forge_delivery, forge_post, forge_repository, pull_job, pull_request
@@ -24,6 +26,7 @@ __all__ = [
     "bisect_step",
     "build",
     "change",
+    "checkpoint",
     "confirmation",
     "device",
     "device_state",
@@ -32,6 +35,7 @@ __all__ = [
     "forge_delivery",
     "forge_post",
     "forge_repository",
+    "launch",
     "metric",
     "model",
     "occasion",
@@ -50,6 +54,8 @@ __all__ = [
     "service",
     "subject",
     "suite",
+    "todo",
+    "track",
     "verdict",
     "worker",
     "workload",

@@ -73,6 +73,7 @@ model = Table(
     text("quantisation", "How the weights are quantised."),
     text("parallelism", "How the weights are spread over devices: 1, tp2, pp2tp4."),
     text("licence", "The licence of the weights.", default=""),
+    text("shape", "The file with the announced shapes that random weights are written from; empty for real weights.", default=""),
     UniqueConstraint("name", "sha256", "quantisation", "parallelism"),
     comment="Weights that an Engine serves, by name and hash.",
 )
