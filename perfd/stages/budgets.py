@@ -15,13 +15,15 @@ from perfd.stages.telling import tell_fixed
 from perfd.store.records import SeriesInfo
 
 ACTOR = "budget"
+HISTORY = 2000
+"""Points among which the pinned release is looked for."""
 
 
-def judge_budgets(context: Context, occasion: Occasion, series: SeriesInfo, points: Sequence[Point]) -> None:
+def judge_budgets(context: Context, occasion: Occasion, series: SeriesInfo) -> None:
     """Every budget that is for the Series has been looked at: opened where it is overspent, closed where it is kept again."""
     for budget in context.config.budgets:
         if applies(budget, series.key.subject, series.metric, series.workload_class):
-            _judge(context, occasion, (budget, series), points)
+            _judge(context, occasion, (budget, series), context.store.judgements.history(series.id, HISTORY))
 
 
 def _judge(context: Context, occasion: Occasion, what: tuple[Budget, SeriesInfo], points: Sequence[Point]) -> None:

@@ -1,25 +1,23 @@
 """judge: the Series that an occasion touched are judged, and Regressions opened, moved and closed."""
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from perfd.domain.metric import MetricKind
 from perfd.domain.occasion import Occasion, OccasionState
-from perfd.domain.run import OccasionKind, Point
-from perfd.domain.verdict import OPEN_STATES, Change, Judgement, RegressionState
-from perfd.rules.judge import Policy
-from perfd.rules.many import held_to_all, judge_without
-from perfd.rules.night import control
+from perfd.domain.run import OccasionKind
+from perfd.domain.verdict import OPEN_STATES, RegressionState
 from perfd.rules.regressions import OPENING, Action, Join, Known, Move, Open, Standing, act
 from perfd.stages.budgets import judge_budgets
 from perfd.stages.comparison import judge_comparison
 from perfd.stages.context import Context
+from perfd.stages.judge_series import judge_all
 from perfd.stages.labels import label
 from perfd.stages.suspects import what_changed
 from perfd.stages.telling import tell_due, tell_fixed
-from perfd.store.records import ChangeRow, RegressionRow, SeriesInfo
+from perfd.store.records import ChangeRow, RegressionRow, SeriesInfo, SeriesJudgement
 
 ACTOR = "judge"
 PATIENCE = timedelta(hours=12)
@@ -47,21 +45,6 @@ class _Tonight:
         return [replace(one, rank=bisect_left(orders[one.subject], ordinal)) for one, ordinal in self.standing]
 
 
-@dataclass(frozen=True)
-class _Judged:
-    """A Series with its own judgement, before it is held to all of the night."""
-
-    series: SeriesInfo
-    points: Sequence[Point]
-    judgement: Judgement
-
-    @property
-    def flagged(self) -> Change | None:
-        """The Change that tonight is the first to call detected."""
-        last = len(self.points) - 1
-        return next((change for change in self.judgement.changes if change.flagged_at == last), None)
-
-
 def judge(context: Context) -> bool:
     """One measured occasion is judged; False when all that are planned still wait for Runs."""
     for occasion in context.store.occasions.every_in_state(OccasionState.PLANNED):
@@ -83,49 +66,25 @@ def _judge(context: Context, occasion: Occasion) -> bool:
 
 
 def _judge_series(context: Context, occasion: Occasion) -> _Tonight:
-    """Every Series that the occasion touched has its Verdict and its Changes; new ones are held to all Series together."""
-    tonight, dismissed = _Tonight(), _dismissed(context)
+    """Every Series that the occasion touched has its Verdict and its Changes, and its budgets were looked at."""
     touched = context.store.judgements.touched(occasion)
-    new: dict[int, _Judged] = {}
-    for done, series in enumerate(touched):
-        context.tell.steps("judge", done + 1, len(touched), label(series))
-        points = context.store.judgements.history(series.id)
-        noise = dismissed.get(series.id, frozenset())
-        policy = Policy(dismissed=frozenset(build for build, _ in noise))
-        judgement = judge_without(points, series.metric, policy, noise)
-        judge_budgets(context, occasion, series, points)
-        judged = _Judged(series, points, judgement)
-        if judged.flagged is None:
-            _write(context, occasion, tonight, judged)
-        else:
-            new[series.id] = judged
-    controlled = control({key: judged.flagged for key, judged in new.items() if judged.flagged is not None}, len(touched))
-    for key, judged in new.items():
-        _write(context, occasion, tonight, replace(judged, judgement=held_to_all(judged.judgement, controlled[key])))
+    judged = judge_all(context, occasion, touched, ACTOR)
+    for series in touched:
+        judge_budgets(context, occasion, series)
+    standing = context.store.judgements.standing([series.id for series in touched])
+    tonight, known = _Tonight(), {series.id: series for series in touched}
+    for one in judged:
+        _remember(context, tonight, known[one.series_id], one, standing[one.series_id])
     return tonight
 
 
-def _write(context: Context, occasion: Occasion, tonight: _Tonight, judged: _Judged) -> None:
-    series, points = judged.series, judged.points
-    context.store.judgements.write(series.id, occasion, points, judged.judgement, context.now())
-    _remember(context, tonight, series, points, judged.judgement.verdict.noise)
-
-
-def _dismissed(context: Context) -> Mapping[int, frozenset[tuple[str, str]]]:
-    """By Series, what a person or a re-measurement has called noise: the Build, and the night on which it was seen."""
-    found: dict[int, frozenset[tuple[str, str]]] = {}
-    for row in context.store.regressions.every({RegressionState.NOISE}):
-        if next(event.actor for event in row.events if event.to_state is RegressionState.NOISE) == ACTOR:
-            continue  # it went away by itself, and may come again
-        for info, change in row.members:
-            found[info.id] = found.get(info.id, frozenset()) | {(change.build, change.found_in)}
-    return found
-
-
-def _remember(context: Context, tonight: _Tonight, series: SeriesInfo, points: Sequence[Point], noise: float | None) -> None:
+def _remember(
+    context: Context, tonight: _Tonight, series: SeriesInfo, judged: SeriesJudgement, standing: Sequence[ChangeRow]
+) -> None:
+    points, noise = judged.points, judged.judgement.verdict.noise
     tonight.series.add(series.id)
     tonight.ordinals.setdefault(series.key.subject, set()).update(point.ordinal for point in points)
-    for place, change in enumerate(context.store.judgements.changes(series.id)):
+    for place, change in enumerate(standing):
         at = next((index for index, point in enumerate(points) if point.run == change.run), 0)
         new = change.worse and change.regression_id is None and change.kind in OPENING
         cause = what_changed(context, points, at) if new else ""

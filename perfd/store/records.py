@@ -1,6 +1,6 @@
 """What the store answers with, where the domain has no word of its own: work that was claimed, and rows that pages show."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -17,7 +17,7 @@ from perfd.domain.results import MetricSamples
 from perfd.domain.run import Arm, FailureKind, Point, RunState, SeriesKey
 from perfd.domain.subject import SubjectKind
 from perfd.domain.suite import Workload, WorkloadClass
-from perfd.domain.verdict import ChangeKind, ChangeStatus, Outcome, RegressionState, Reproduced, Verdict
+from perfd.domain.verdict import ChangeKind, ChangeStatus, Judgement, Outcome, RegressionState, Reproduced, Verdict
 
 
 class Reduced(Protocol):
@@ -147,6 +147,18 @@ class ChangeRow:
     detected_at: datetime | None
     gone_at: datetime | None
     regression_id: int | None
+
+
+@dataclass(frozen=True)
+class SeriesJudgement:
+    """What the judge has to say of one Series after an occasion."""
+
+    series_id: int
+    points: Sequence[Point]
+    """The history that was judged, oldest first; `Change.index` counts in it."""
+    judgement: Judgement
+    memory: Mapping[str, Any] | None = None
+    """JSON that the judge wants back the next time; None leaves what is remembered as it is."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,5 @@
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -7,6 +8,7 @@ from store_world import FIRST_NIGHT, World, commit, night, plan, spec
 from perfd.domain.run import Point
 from perfd.domain.verdict import Change, ChangeKind, ChangeStatus, Judgement, Outcome, RegressionState, Verdict
 from perfd.errors import PerfdError
+from perfd.store.records import SeriesJudgement
 
 LEVELS = (1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0)
 WORSE = Verdict(Outcome.WORSE, "twice as slow", "test/1", 8, 1.0, (0.9, 1.1), 0.05, 0.001, 0.01, {4: 0.05, 14: 0.02})
@@ -197,3 +199,31 @@ def test_changes_join_an_open_regression_unless_they_belong_to_one(nights: World
 
     assert 1 == nights.store.regressions.add(opened, [first, second])
     assert 0 == nights.store.regressions.add(opened, [first, second])
+
+
+def test_histories_of_many_series_are_what_each_is_asked_alone(nights: World) -> None:
+    found = nights.store.judgements.histories([1], last=3)
+
+    assert {1: nights.store.judgements.history(1, last=3)} == found
+
+
+def test_an_occasion_judged_again_goes_on_from_what_was_remembered_before_it(nights: World) -> None:
+    def remember(number: int, memory: dict[str, int]) -> None:
+        judged = SeriesJudgement(1, history(nights), Judgement(WORSE), memory)
+        nights.store.judgements.write_all(night(number), [judged], nights.now)
+
+    remember(6, {"nights": 7})
+    remember(7, {"nights": 8})
+    remember(7, {"nights": 8})
+
+    assert {1: {"nights": 7}} == nights.store.judgements.tracks(night(7), [1])
+    assert {1: {"nights": 8}} == nights.store.judgements.tracks(night(5), [1])
+
+
+def test_all_series_of_a_night_are_written_or_none(nights: World) -> None:
+    lost = SeriesJudgement(1, (replace(history(nights)[0], run="gone"),), Judgement(WORSE, (change(0),)))
+
+    with pytest.raises(PerfdError, match="which the store does not know"):
+        nights.store.judgements.write_all(night(7), [SeriesJudgement(1, history(nights), Judgement(WORSE)), lost], nights.now)
+
+    assert nights.store.judgements.verdict(1, night(7)) is None

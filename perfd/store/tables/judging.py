@@ -77,6 +77,16 @@ verdict = Table(
     comment="What the judge said of one Series after one occasion.",
 )
 
+track = Table(
+    "track",
+    METADATA,
+    reference("series_id", "series", "The Series that is remembered.", key=True),
+    reference("occasion_id", "occasion", "The occasion that it is of."),
+    document("memory", "What the judge goes on from: level, noise, old levels, steps that wait; places count back."),
+    document("before", "What it was before that occasion: judging the occasion again says the same.", default=None, null=True),
+    comment="What the judge remembers of a Series from one night to the next.",
+)
+
 change = Table(
     "change",
     METADATA,

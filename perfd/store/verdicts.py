@@ -1,0 +1,152 @@
+"""How judgements are written: all Series of a night in a few statements."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Select, select, update
+from sqlalchemy.dialects.postgresql import insert
+
+from perfd.domain.metric import Better
+from perfd.domain.run import Point
+from perfd.domain.verdict import Change, ChangeStatus, Verdict
+from perfd.errors import PerfdError
+from perfd.store import tables
+from perfd.store.records import SeriesJudgement
+from perfd.store.tracks import write_tracks
+from perfd.store.writing import AnyRow, clean
+
+C = tables.change.c
+V = tables.verdict
+NEAR = 3
+"""A Change whose place moves by at most so many Points (with the same direction) is the same Change."""
+_KEY = ("series_id", "occasion_id")
+
+
+def write_judgements(connection: Connection, occasion_id: int, judged: Sequence[SeriesJudgement], now: datetime) -> None:
+    """Verdicts, Changes and what is to be remembered of these Series stand; see `Judgements.write_all`."""
+    ids = sorted({one.series_id for one in judged})
+    if not ids:
+        return
+    better = _locked(connection, ids)
+    _write_verdicts(connection, occasion_id, judged, now)
+    write_tracks(connection, occasion_id, {one.series_id: one.memory for one in judged if one.memory is not None})
+    standing = _standing(connection, ids)
+    for one in judged:
+        here = standing.get(one.series_id, [])
+        if here or one.judgement.changes:
+            seen = {"series_id": one.series_id, "seen_in": occasion_id, "gone_at": None}
+            _write_changes(connection, one, here, (seen, better[one.series_id]), now)
+
+
+def _locked(connection: Connection, ids: Sequence[int]) -> dict[int, Better]:
+    """Which way is better in each Series; until the transaction ends, another judge of one of them waits."""
+    series = tables.series
+    asked = select(series.c.id, tables.metric.c.better).join(tables.metric).where(series.c.id.in_(ids)).order_by(series.c.id)
+    return {row.id: Better(row.better) for row in connection.execute(asked.with_for_update(of=series))}
+
+
+def _write_verdicts(connection: Connection, occasion_id: int, judged: Sequence[SeriesJudgement], now: datetime) -> None:
+    rows = [{"series_id": one.series_id, "occasion_id": occasion_id} | _columns(one.judgement.verdict, now) for one in judged]
+    written = insert(V)
+    values = {name: written.excluded[name] for name in rows[0] if name not in _KEY}
+    connection.execute(written.on_conflict_do_update(index_elements=_KEY, set_=values), rows)
+
+
+def _columns(verdict: Verdict, now: datetime) -> dict[str, Any]:
+    low, high = verdict.interval or (None, None)
+    return {
+        "outcome": verdict.outcome.value,
+        "reason": clean(verdict.reason),
+        "detector": verdict.detector,
+        "n": verdict.n,
+        "effect": verdict.effect,
+        "low": low,
+        "high": high,
+        "bar": verdict.bar,
+        "q": verdict.q,
+        "noise": verdict.noise,
+        "mde": {str(nights): effect for nights, effect in verdict.mde.items()},
+        "judged_at": now,
+    }
+
+
+def _standing(connection: Connection, ids: Sequence[int]) -> dict[int, list[AnyRow]]:
+    """By Series, the Changes that stand, each with the key of its Run."""
+    run = tables.run.c
+    asked: Select[Any] = (
+        select(C.id, C.series_id, C.effect, run.key)
+        .join(tables.run, run.id == C.run_id)
+        .where(C.series_id.in_(ids), C.gone_at.is_(None))
+        .order_by(C.id)
+        .with_for_update(of=tables.change)
+    )
+    found: dict[int, list[AnyRow]] = {}
+    for row in connection.execute(asked):
+        found.setdefault(row.series_id, []).append(row)
+    return found
+
+
+def _write_changes(
+    connection: Connection, one: SeriesJudgement, standing: Sequence[AnyRow], how: tuple[dict[str, Any], Better], now: datetime
+) -> None:
+    place = {point.run: index for index, point in enumerate(one.points)}
+    here = [row for row in standing if row.key in place]
+    found = one.judgement.changes
+    kept = _match(found, here, place)
+    every = [row.id for row in here]  # first all are gone, so that two may swap places; those that are seen come back below
+    connection.execute(update(tables.change).where(C.id.in_(every)).values(gone_at=now))
+    seen, better = how
+    for index, change in enumerate(found):
+        values = _values(connection, one.points[change.index], change, better)
+        _write_change(connection, kept.get(index), values | seen, now)
+
+
+def _match(found: Sequence[Change], standing: Sequence[AnyRow], place: dict[str, int]) -> dict[int, int]:
+    """Which found Change (by position) is which that stands (by id): nearest first, same direction, at most NEAR Points away."""
+    pairs = sorted(
+        (abs(change.index - place[row.key]), index, row.id)
+        for index, change in enumerate(found)
+        for row in standing
+        if (change.effect > 0) == (row.effect > 0)
+    )
+    kept: dict[int, int] = {}
+    for distance, index, change_id in pairs:
+        if distance <= NEAR and index not in kept and change_id not in kept.values():
+            kept[index] = change_id
+    return kept
+
+
+def _values(connection: Connection, point: Point, change: Change, better: Better) -> dict[str, Any]:
+    run = tables.run.c
+    row = connection.execute(select(run.id, run.build_id).where(run.key == point.run)).first()
+    if row is None:
+        raise PerfdError(f"a Change was placed at the Run {point.run[:12]}, which the store does not know")
+    low, high = change.interval or (None, None)
+    return {
+        "build_id": row.build_id,
+        "run_id": row.id,
+        "kind": change.kind.value,
+        "status": change.status.value,
+        "before": change.before,
+        "after": change.after,
+        "effect": change.effect,
+        "low": low,
+        "high": high,
+        "q": change.q,
+        "worse": (change.after > change.before) == (better is Better.LOWER),
+    }
+
+
+def _write_change(connection: Connection, change_id: int | None, values: dict[str, Any], now: datetime) -> None:
+    detected = values["status"] == ChangeStatus.DETECTED.value
+    if change_id is None:
+        added = values | {"found_in": values["seen_in"], "detected_at": now if detected else None}
+        connection.execute(insert(tables.change).values(**added))
+        return
+    old = connection.execute(select(C.status, C.detected_at).where(C.id == change_id)).one()
+    if old.detected_at is not None:  # what was once detected is not taken back to a suspect: people may have been told
+        values = values | {"status": ChangeStatus.DETECTED.value}
+    elif detected:
+        values = values | {"detected_at": now}
+    connection.execute(update(tables.change).where(C.id == change_id).values(**values))
