@@ -41,21 +41,27 @@ class FailureKind(StrEnum):
     """Its worker died too often while it ran."""
     MISSING = "missing"
     """Planned, and never measured: nothing had claimed it when its occasion was closed."""
+    SUPERSEDED = "superseded"
+    """Cancelled before anybody claimed it: newer work answers the same question."""
+    BUDGET = "budget"
+    """Not begun: its night's device minutes were spent."""
 
 
 class OccasionKind(StrEnum):
-    """Why Runs are made. Only nights and checkpoints enter Series."""
+    """Why Runs are made. Only nights, checkpoints, backfills and imports enter Series."""
 
     NIGHT = "night"
     CHECKPOINT = "checkpoint"
     COMPARE = "compare"
     AA = "aa"
+    BACKFILL = "backfill"
+    """A Baseline that was missing."""
     IMPORT = "import"
 
     @property
     def enters_series(self) -> bool:
         """Runs for comparisons and A/A never enter a Series."""
-        return self in {OccasionKind.NIGHT, OccasionKind.CHECKPOINT, OccasionKind.IMPORT}
+        return self not in {OccasionKind.COMPARE, OccasionKind.AA}
 
 
 class Arm(StrEnum):

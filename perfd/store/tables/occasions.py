@@ -19,6 +19,7 @@ occasion = Table(
     moment("opened_at", "When it was entered here."),
     moment("moved_at", "When its state last changed."),
     moment("closed_at", "When it was reported; NULL until then.", null=True),
+    text("harness", "Version of perfd that planned it: only its like measures it; empty: any.", default=""),
     document("report", "What was reported, as JSON; NULL until then.", default=None, null=True),
     one_of("kind", OccasionKind),
     one_of("state", OccasionState),

@@ -51,6 +51,7 @@ build = Table(
     large("token", "Fencing token, raised by every claim; a builder with an older one is refused.", default=0),
     whole("attempts", "How often it was claimed since it was queued.", default=0),
     moment("queued_at", "When it was last queued."),
+    moment("ranks_at", "Its place in the queue, that of the most urgent occasion that needs it; NULL: queued_at.", null=True),
     moment("finished_at", "When it was last built or failed; NULL until then.", null=True),
     one_of("state", BuildState),
     CheckConstraint("(state = 'built') = (artifact_path IS NOT NULL)", name="built_has_artifact"),

@@ -22,6 +22,7 @@ worker = Table(
     text("host", "The machine it runs on."),
     text("device_class", "The class of device that it measures on; empty for builders and clocks.", default=""),
     text("doing", "What it last said it does, in a few words.", default=""),
+    text("version", "Its version of perfd; empty where it did not say.", default=""),
     moment("started_at", "When it was first seen."),
     moment("seen_at", "When it was last seen."),
     comment="A process that claims work; one that is not seen for long is gone.",
