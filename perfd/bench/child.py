@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from perfd import HARNESS_VERSION
-from perfd.bench import kernels, machine, quality, serving
+from perfd.bench import gpu, kernels, machine, quality, serving
 from perfd.bench.engine import EngineError, Server, launched
 from perfd.bench.keeper import keep
 from perfd.bench.measured import Measured, metric_samples
@@ -22,6 +22,8 @@ from perfd.bench.watcher import Watcher
 from perfd.bench.witness import left_behind
 from perfd.domain import results as results_file
 from perfd.domain.codec import from_json
+from perfd.domain.environment import DeviceState
+from perfd.domain.health import why_sick
 from perfd.domain.job import Job
 from perfd.domain.results import Results
 from perfd.domain.run import FailureKind, RunState
@@ -60,6 +62,8 @@ def measure(job: Job) -> Results:
     if job.workload.workload_class is WorkloadClass.KERNEL:
         return kernels.measure(job)
     started_at = datetime.now(UTC)
+    if gpu.is_gpu(job.device) and gpu.find(job.device.name) is None:
+        return _gone(job, started_at)
     environment = machine.environment(job.device, job.software, job.threads)
     watcher = Watcher(job.device)
     outcome = _outcome(job, watcher)
@@ -80,7 +84,9 @@ def _outcome(job: Job, watcher: Watcher) -> Measured | Finding:
     try:
         measured = _measure_engine(job, watcher)
     except EngineError as error:
-        return Finding(RunState.FAILED, error.failure, error.sentence)
+        watcher.look()  # an engine whose GPU failed dies too, and that is no finding about the Build
+        sick = why_sick(watcher.states)
+        return Finding(RunState.FAILED, FailureKind.DEVICE if sick else error.failure, sick or error.sentence)
     except PerfdError as error:
         return Finding(RunState.FAILED, FailureKind.HARNESS, error.message)
     except Exception as error:  # noqa: BLE001 - the outermost line of the child: its own fault is a result with a traceback
@@ -88,6 +94,23 @@ def _outcome(job: Job, watcher: Watcher) -> Measured | Finding:
         return Finding(RunState.FAILED, FailureKind.HARNESS, f"perfd's own fault: {type(error).__name__}: {error}")
     hot = watcher.why_void()
     return Finding(RunState.VOID, FailureKind.DEVICE, hot) if hot else measured
+
+
+def _gone(job: Job, started_at: datetime) -> Results:
+    """A Run on a GPU that was there when the Run was claimed."""
+    lost = DeviceState(started_at, {"gpu_lost": "NVML finds it no more"})
+    return Results(
+        state=RunState.FAILED,
+        samples=(),
+        started_at=started_at,
+        finished_at=datetime.now(UTC),
+        environment=None,
+        device_states=(lost,),
+        failure=FailureKind.DEVICE,
+        reason=why_sick([lost]),
+        harness_version=HARNESS_VERSION,
+        run=identity(job),
+    )
 
 
 def with_measured(about: Results, measured: Measured, job: Job) -> Results:

@@ -9,6 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from perfd.bench import gpu, machine, processes, watcher
+from perfd.domain.health import SLOWED_BY_HARDWARE
 
 GIB = 1024**3
 LOOK_S = 0.5
@@ -209,7 +210,7 @@ def check_gpu(name: str) -> list[Check]:
     return [
         Check(f"GPU {name}", Level.OK, f"{card.name}, {card.uuid}"),
         _gpu_clocks(name, gpu.clock_policy(card)),
-        _gpu_throttled(name, [reason for reason in facts.get("throttle_reasons", ()) if reason in gpu.SLOWED_BY_HARDWARE]),
+        _gpu_throttled(name, [reason for reason in facts.get("throttle_reasons", ()) if reason in SLOWED_BY_HARDWARE]),
         _gpu_others(name, facts.get("other_gpu_processes")),
     ]
 

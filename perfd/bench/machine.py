@@ -20,9 +20,8 @@ def environment(device: Device, software: Mapping[str, str], threads: int) -> En
     hardware = {**cpu_hardware(), "threads": str(threads)}
     if card is None:
         return Environment(device, hardware, cpu_clock_policy(), {**software, **system_software()})
-    return Environment(
-        device, {**hardware, **gpu.hardware(card)}, gpu.clock_policy(card), {**software, **system_software(), **gpu.software()}
-    )
+    system = {**system_software(), **gpu.software(), "gpu_vbios": gpu.vbios(card)}
+    return Environment(device, {**hardware, **gpu.hardware(card)}, gpu.clock_policy(card), {**software, **system})
 
 
 def device(name: str, threads: int) -> Device:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from perfd.bench import gpu, machine, processes
 from perfd.domain.environment import Device, DeviceState
+from perfd.domain.health import why_sick, why_slowed
 from perfd.domain.identity import Json
 
 MEMORY_EVERY_S = 0.25
@@ -23,6 +24,7 @@ class Watcher:
         self.states: tuple[DeviceState, ...] = ()
         self.peak_memory_bytes = 0
         self._card = gpu.find(device.name)
+        self._xids = None if self._card is None else gpu.Xids(self._card)
         self._tree: list[int] = []
         self._root = 0
         self._stopped = threading.Event()
@@ -67,10 +69,13 @@ class Watcher:
             "cpu_frequency_mhz": machine.frequency_mhz(),
             "temperature_c": machine.temperature_c(),
             "cpu_throttle_count": machine.throttle_count(),
+            "governor": None if (governor := machine.governor()) == machine.UNKNOWN else governor,
             **self._shares(),
         }
         if self._card is not None:
             facts |= gpu.state(self._card, frozenset(self._tree))
+        if self._xids is not None and (new := self._xids.new()):
+            facts["gpu_xids"] = new
         known = {name: value for name, value in facts.items() if value is not None}
         self.states = (*self.states, DeviceState(datetime.now(UTC), known))
 
@@ -92,15 +97,8 @@ class Watcher:
         }
 
     def why_void(self) -> str:
-        """One sentence when the device was slowed down by heat or power while it was measured; "" otherwise."""
-        counts = [state.facts["cpu_throttle_count"] for state in self.states if "cpu_throttle_count" in state.facts]
-        if counts and counts[-1] > counts[0]:
-            return (
-                f"the CPU was slowed for heat {counts[-1] - counts[0]} times during the Run; cool the machine or lower its clock"
-            )
-        reasons = {reason for state in self.states for reason in state.facts.get("throttle_reasons", ())}
-        slowed = sorted(reasons & set(gpu.SLOWED_BY_HARDWARE))
-        return f"the GPU was throttled during the Run ({', '.join(slowed)}); cool it or lower its clocks" if slowed else ""
+        """One sentence when the device was slowed down, or failed, while it was measured; "" otherwise."""
+        return why_sick(self.states) or why_slowed(self.states)
 
 
 def cpu_jiffies() -> list[int]:

@@ -2,11 +2,12 @@
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from nvml_stand_in import StandIn, build, one_gpu
 
 from perfd.domain.environment import Device
 from perfd.domain.job import Job
@@ -59,6 +60,18 @@ def make_job(tmp_path: Path) -> JobMaker:
         )
 
     return make
+
+
+@pytest.fixture(scope="session")
+def driver_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("driver"))
+
+
+@pytest.fixture
+def one_gpu_here(driver_library: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
+    """A machine with one healthy GPU, as far as NVML tells."""
+    with one_gpu(driver_library, monkeypatch) as there:
+        yield there
 
 
 def commands() -> dict[int, str]:

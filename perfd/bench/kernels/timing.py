@@ -24,6 +24,7 @@ from perfd.bench.kernels.draw import Draw, seeded
 from perfd.bench.kernels.finding import Finding, KernelError
 from perfd.bench.kernels.op import Op
 from perfd.domain.environment import DeviceState
+from perfd.domain.health import why_sick, why_slowed
 from perfd.domain.identity import digest
 from perfd.domain.job import Job
 from perfd.domain.run import FailureKind
@@ -186,7 +187,7 @@ def found(card: gpu.Card, samples: tuple[float, ...], extra: Mapping[str, Any], 
         device_states=states,
         software=gpu.software(),
         clock_policy=gpu.clock_policy(card),
-        why_void=why_void(states),
+        why_void=why_sick(states) or why_slowed(states),
     )
 
 
@@ -212,10 +213,3 @@ def about(turning: Rotation, axes: Mapping[str, int], gpu_name: str, samples: tu
 def state(card: gpu.Card) -> DeviceState:
     """One look at the GPU: clocks, heat, throttling, neighbours."""
     return DeviceState(datetime.now(UTC), gpu.state(card, frozenset()))
-
-
-def why_void(states: tuple[DeviceState, ...]) -> str:
-    """One sentence when heat or power slowed the GPU; "" otherwise."""
-    reasons = {reason for one in states for reason in one.facts.get("throttle_reasons", ())}
-    slowed = sorted(reasons & set(gpu.SLOWED_BY_HARDWARE))
-    return f"the GPU was throttled while it was timed ({', '.join(slowed)}); cool it or lower its clocks" if slowed else ""
