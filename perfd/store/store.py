@@ -18,6 +18,7 @@ from perfd.store.builds import Builds
 from perfd.store.confirmations import Confirmations
 from perfd.store.embedded import EmbeddedPostgres
 from perfd.store.judgements import Judgements
+from perfd.store.launches import Launches
 from perfd.store.locks import session_lock
 from perfd.store.occasions import Occasions
 from perfd.store.outbox import Outbox
@@ -26,6 +27,7 @@ from perfd.store.plans import Plans
 from perfd.store.regressions import Regressions
 from perfd.store.runs import Runs
 from perfd.store.subjects import Subjects
+from perfd.store.todos import Todos
 from perfd.store.trust import Trust
 from perfd.store.workers import Workers
 
@@ -75,6 +77,16 @@ class Store:
     def bisects(self) -> Bisects:
         """Searches for the commit that brought a difference."""
         return Bisects(self.engine)
+
+    @property
+    def launches(self) -> Launches:
+        """Launches and their Checkpoints."""
+        return Launches(self.engine)
+
+    @property
+    def todos(self) -> Todos:
+        """What Launches can still use."""
+        return Todos(self.engine)
 
     @property
     def trust(self) -> Trust:
