@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from perfd.config import sections
+from perfd.config.launches import check_launches
 from perfd.config.lines import Place, lines_of
 from perfd.config.secrets import drop_secrets, refuse_secrets
 from perfd.config.table import Mistakes, Table, meant
@@ -87,6 +88,7 @@ def _read(mistakes: Mistakes, document: dict[str, Any], path: Path | None, envir
     suites_folder = sections.resolved(sections.suites(root.table("suites", needed=False)), beside)
     schedule: Schedule = sections.schedule(root.table("schedule", needed=False))
     budgets = tuple(sections.budget(table) for table in root.tables("budgets"))
+    launches = tuple(sections.launch(table) for table in root.tables("launches"))
     root.close()
     for kind, names in (("engines", engines), ("models", models), ("devices", devices)):
         _check_names(mistakes, kind, [each.name for each in names])
@@ -96,6 +98,7 @@ def _read(mistakes: Mistakes, document: dict[str, Any], path: Path | None, envir
             known = {engine.name for engine in engines}
             _check_known(mistakes, ("budgets", index, "engine"), (one.engine,), known, "a budget is for the engine")
     _check_kernel_names(mistakes, engines, sections.resolved(kernels_folder, beside))
+    check_launches(mistakes, launches, (engines, models), _suite_names(suites_folder))
     state = Path(environ.get("PERFD_STATE") or ".perfd").absolute()
     return Config(
         path=path,
@@ -105,6 +108,7 @@ def _read(mistakes: Mistakes, document: dict[str, Any], path: Path | None, envir
         devices=devices,
         schedule=schedule,
         budgets=budgets,
+        launches=tuple(one for one in launches if one is not None),
         kernels=enabled,
         kernels_folder=sections.resolved(kernels_folder, beside),
         suites_folder=suites_folder,

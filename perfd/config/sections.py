@@ -8,6 +8,7 @@ from perfd.config.secrets import refuse_address_with_password
 from perfd.config.table import Table, meant
 from perfd.config.words import DeviceConfig, Schedule
 from perfd.domain.budget import Budget
+from perfd.domain.launch import DAYS, ModelLaunch
 from perfd.domain.metric import METRICS
 from perfd.domain.model import Model
 from perfd.domain.subject import Engine, Launch, Source, SourceKind
@@ -61,6 +62,22 @@ def budget(table: Table) -> Budget:
     return made
 
 
+def launch(table: Table) -> ModelLaunch | None:
+    """A Model's release on an Engine; absent where its time or its days were no good, which is told."""
+    words = {"model": table.text("model"), "engine": table.text("engine")}
+    at, days = table.moment("at"), table.wholes("days", DAYS)
+    suites = table.texts("suites", ())
+    minutes = table.number("compare_minutes", ModelLaunch.compare_minutes, 0.0)
+    table.close()
+    if at is None or days is None:
+        return None
+    try:
+        return ModelLaunch(**words, at=at, days=tuple(sorted(days)), suites=suites, compare_minutes=minutes)
+    except ValueError as error:
+        table.wrong("at" if "zone" in str(error) else "days", f"launches: {error}")
+        return None
+
+
 def device(table: Table) -> DeviceConfig:
     """A device of this machine."""
     made = DeviceConfig(name=table.text("name"), threads=table.whole("threads", 1, 1))
@@ -71,18 +88,21 @@ def device(table: Table) -> DeviceConfig:
 
 
 def model(table: Table, beside: Path) -> Model:
-    """Weights in a package (package, version, file), or a file on this machine (file alone), read from the folder `beside`."""
+    """Weights in a package (package, version, file), a file on this machine (file alone), or announced shapes (shape alone)."""
     package = table.text("package", "")
-    file = table.text("file")
+    shape = table.text("shape", "")
+    announced = "" if shape and not package and "file" not in table.values else None
+    file = table.text("file", announced)
     made = Model(
         name=_name(table),
         package=package,
         version=table.text("version", None if package else ""),
         file=file if package or not file else str((beside / Path(file).expanduser()).absolute()),
-        sha256=table.text("sha256"),
+        sha256=table.text("sha256", announced),
         quantisation=table.text("quantisation"),
         licence=table.text("licence"),
         parallelism=table.text("parallelism", "1"),
+        shape=str((beside / Path(shape).expanduser()).absolute()) if shape else "",
     )
     if made.sha256 and not _SHA256.fullmatch(made.sha256):
         table.wrong("sha256", "models.sha256 must be 64 hexadecimal digits in small letters; `sha256sum FILE` prints them")

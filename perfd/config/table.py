@@ -4,6 +4,7 @@ import difflib
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from perfd.config.lines import Place
@@ -15,6 +16,7 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "true or false": (bool,),
     "a list": (list,),
     "a table": (dict,),
+    "a time": (datetime, str),
 }
 
 
@@ -98,6 +100,25 @@ class Table:
         if default is None and isinstance(self.values.get(key), list) and not value:
             self.wrong(key, f"{self.name_of(key)} is empty; name at least one")
         return tuple(item for item in value if isinstance(item, str))
+
+    def wholes(self, key: str, default: tuple[int, ...]) -> tuple[int, ...] | None:
+        """A list of whole numbers; absent where some are none, which is told."""
+        value = self._read(key, "a list", default, ())
+        if all(isinstance(item, int) and not isinstance(item, bool) for item in value):
+            return tuple(value)
+        self.wrong(key, f"{self.name_of(key)} must hold whole numbers, not {_shown(value)}")
+        return None
+
+    def moment(self, key: str) -> datetime | None:
+        """A time in TOML's own form, or as text in ISO 8601; absent where it is none, which is told."""
+        value = self._read(key, "a time", None, None)
+        if value is None or isinstance(value, datetime):
+            return value
+        try:
+            return datetime.fromisoformat(value)
+        except ValueError:
+            self.wrong(key, f"{self.name_of(key)} must be a time such as 2026-12-01T09:00:00Z, not {_shown(value)}")
+            return None
 
     def mapping(self, key: str) -> dict[str, str]:
         """A table of texts; numbers and flags are taken as text, since they end in an environment or an option."""

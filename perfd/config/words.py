@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from perfd.domain.budget import Budget
+from perfd.domain.launch import ModelLaunch
 from perfd.domain.model import Model
 from perfd.domain.subject import Engine
 
@@ -48,6 +49,8 @@ class Config:
     schedule: Schedule
     budgets: tuple[Budget, ...] = ()
     """What Engines may lose against pinned releases, all steps together."""
+    launches: tuple[ModelLaunch, ...] = ()
+    """Launches that are declared in the file; `perfd launch add` declares others."""
     kernels: bool = True
     """Whether a night rebuilds and checks kernels/."""
     kernels_folder: Path = Path("kernels")

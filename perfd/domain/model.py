@@ -19,3 +19,11 @@ class Model:
     licence: str
     parallelism: str = "1"
     """How the weights are spread over devices: "1", "tp2", "pp2tp4" …"""
+    shape: str = ""
+    """A file like config.json with the announced shapes; a Launch's rehearsals write random weights from it. In the Model of a
+    rehearsal `file` is empty, and `sha256` is that of the shapes and of how the weights follow from them."""
+
+    @property
+    def is_announced(self) -> bool:
+        """Whether nothing but its shapes is known yet."""
+        return not self.file

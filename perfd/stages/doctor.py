@@ -18,7 +18,7 @@ def examine_all(config: Config) -> tuple[Check, ...]:
     """Every check, machine first; Postgres is really opened, and weights are really looked for."""
     threads = max(device.threads for device in config.devices)
     tools = sorted({tool for engine in config.engines if engine.nightly for tool in _tools(engine)})
-    weights = {model.name: _weights(model, config.state) for model in config.models}
+    weights = {model.name: _weights(model, config.state) for model in config.models if not model.is_announced}
     devices = [device.name for device in config.devices]
     return (*examine(config.state, threads, tools, weights, devices), *_postgres(config))
 

@@ -67,8 +67,8 @@ def engine_workloads(context: Context, engine: Engine, named: Sequence[str] = ()
 
 
 def engine_models(context: Context, engine: Engine) -> tuple[Model, ...]:
-    """The Models that an Engine serves; the configuration's reader has made sure that they exist."""
-    return tuple(model for model in context.config.models if model.name in engine.models)
+    """The Models that an Engine serves, announced ones left out; the configuration's reader has made sure that they exist."""
+    return tuple(one for one in context.config.models if one.name in engine.models and not one.is_announced)
 
 
 def suite_of(config: Config, name: str) -> Suite:

@@ -28,4 +28,14 @@ def read_model(connection: Connection, model_id: int) -> Model:
     """The Model as it was planned."""
     M = tables.model.c  # noqa: N806  # columns
     row = connection.execute(select(tables.model).where(M.id == model_id)).one()
-    return Model(row.name, row.package, row.version, row.file, row.sha256, row.quantisation, row.licence, row.parallelism)
+    return Model(
+        row.name,
+        row.package,
+        row.version,
+        row.file,
+        row.sha256,
+        row.quantisation,
+        row.licence,
+        row.parallelism,
+        row.shape,
+    )
