@@ -14,7 +14,8 @@ from perfd.store.tables.judging import (
     verdict,
 )
 from perfd.store.tables.launching import checkpoint, launch, todo
-from perfd.store.tables.measuring import device, device_state, environment, metric, run, sample, suite, workload
+from perfd.store.tables.latest import series_latest
+from perfd.store.tables.measuring import device, device_state, environment, metric, quarantine, run, sample, suite, workload
 from perfd.store.tables.occasions import finding, occasion, occasion_build
 from perfd.store.tables.pulls import forge_delivery, forge_post, forge_repository, pull_job, pull_request
 from perfd.store.tables.subjects import build, model, revision, subject
@@ -44,6 +45,7 @@ __all__ = [
     "point",
     "pull_job",
     "pull_request",
+    "quarantine",
     "regression",
     "regression_event",
     "regression_member",
@@ -51,6 +53,7 @@ __all__ = [
     "run",
     "sample",
     "series",
+    "series_latest",
     "service",
     "subject",
     "suite",

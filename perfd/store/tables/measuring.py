@@ -58,6 +58,9 @@ device = Table(
     text("host", "The machine's name."),
     text("name", "Unique on its host: cpu, or a GPU's UUID."),
     text("device_class", "What makes two devices interchangeable."),
+    moment("looked_at", "When a worker last looked whether a Run may begin; NULL if none did.", null=True),
+    text("refusal", "Why no Run may begin for now, as a sentence; empty where one may.", default=""),
+    moment("refused_since", "Since when it is refused; NULL where it is not.", null=True),
     UniqueConstraint("host", "name", "device_class"),
     comment="One thing that can be measured on, one Run at a time.",
 )
@@ -101,6 +104,7 @@ run = Table(
     moment("not_before", "It is not claimed again before then; NULL when it may be at once.", null=True),
     reference("device_id", "device", "The device it was measured on; NULL until then.", null=True),
     reference("environment_id", "environment", "The Environment it was measured in; NULL until then.", null=True),
+    reference("quarantine_id", "quarantine", "The quarantine that made it void; NULL unless one did.", null=True),
     moment("queued_at", "When it was planned."),
     moment("ranks_at", "Its place in the queue: queued_at less the head start of what it is for; NULL: queued_at.", null=True),
     document("tries", "What earlier tries came to, oldest first: when, by whom, which failure, why.", default="[]"),
@@ -123,11 +127,34 @@ run = Table(
     CheckConstraint("(state = 'claimed') = (lease_until IS NOT NULL)", name="claimed_has_lease"),
     CheckConstraint("(state IN ('queued', 'claimed')) = (finished_at IS NULL)", name="finished_has_time"),
     CheckConstraint("state <> 'done' OR environment_id IS NOT NULL", name="done_has_environment"),
+    CheckConstraint("quarantine_id IS NULL OR state = 'void'", name="quarantined_is_void"),
     Index("ix_run_queued", "device_class", "queued_at", "id", postgresql_where=sql("state = 'queued'")),
     Index("ix_run_claimed", "lease_until", postgresql_where=sql("state = 'claimed'")),
     Index(None, "occasion_id", "state"),
     Index(None, "build_id"),
+    Index(None, "device_id", "finished_at"),
+    Index(None, "quarantine_id"),
     comment="One Workload on one Build on one device, once.",
+)
+
+quarantine = Table(
+    "quarantine",
+    METADATA,
+    identity("The number in its device's page."),
+    reference("device_id", "device", "The device; what it measured under other classes is meant too."),
+    moment("opened_at", "When it was opened."),
+    moment("since", "What the device finished from then on is void: its last good check, or its first bad one."),
+    text("actor", "The person, or the named rule, that opened it."),
+    text("reason", "Why, in a sentence that says what to do."),
+    document("evidence", "What was seen: facts, Runs, comparisons."),
+    moment("released_at", "When a person released the device; NULL while it lasts.", null=True),
+    text("released_by", "Who released it; empty while it lasts.", default=""),
+    text("release_reason", "What was done about it; empty while it lasts.", default=""),
+    reference("again_id", "occasion", "The occasion that measures again what became void; NULL until it is planned.", null=True),
+    CheckConstraint("(released_at IS NULL) = (released_by = '')", name="released_by_someone"),
+    Index("uq_quarantine_open", "device_id", unique=True, postgresql_where=sql("released_at IS NULL")),
+    Index(None, "again_id"),
+    comment="A span in which a device was not to be trusted, with the evidence.",
 )
 
 device_state = Table(
