@@ -14,7 +14,7 @@ from perfd.domain.metric import METRICS, Metric, MetricKind
 from perfd.domain.results import MetricSamples, Results
 from perfd.domain.run import RunState, SeriesKey
 from perfd.errors import BadInputError, PerfdError
-from perfd.store import environments, partitions, tables
+from perfd.store import environments, latest, partitions, tables
 from perfd.store.records import ClaimedRun, Reduced, Written
 from perfd.store.writing import AnyRow, clean, ensure, name
 
@@ -129,11 +129,12 @@ def _write_points(
         "hardware_hash": where.hardware_hash,
         "epoch": where.epoch,
     }
-    for metric, reduced in sorted(points.items()):
-        series = {"series_id": _ensure_series(connection, run, place, (metric, metrics[metric]))}
-        low, high = reduced.interval or (None, None)
-        numbers = {"value": reduced.value, "low": low, "high": high, "n": reduced.n}
-        connection.execute(insert(tables.point).values(**series, **common, **numbers))
+    series = {metric: _ensure_series(connection, run, place, (metric, metrics[metric])) for metric in sorted(points)}
+    for metric, series_id in series.items():
+        low, high = points[metric].interval or (None, None)
+        numbers = {"series_id": series_id, "value": points[metric].value, "low": low, "high": high, "n": points[metric].n}
+        connection.execute(insert(tables.point).values(**common, **numbers))
+    latest.refresh(connection, series.values())
 
 
 def _place(connection: Connection, run: AnyRow) -> AnyRow:

@@ -11,7 +11,7 @@ from perfd.domain.metric import Better
 from perfd.domain.run import Point
 from perfd.domain.verdict import Change, ChangeStatus, Verdict
 from perfd.errors import PerfdError
-from perfd.store import tables
+from perfd.store import latest, tables
 from perfd.store.records import SeriesJudgement
 from perfd.store.tracks import write_tracks
 from perfd.store.writing import AnyRow, clean
@@ -37,13 +37,14 @@ def write_judgements(connection: Connection, occasion_id: int, judged: Sequence[
         if here or one.judgement.changes:
             seen = {"series_id": one.series_id, "seen_in": occasion_id, "gone_at": None}
             _write_changes(connection, one, here, (seen, better[one.series_id]), now)
+    latest.judged(connection, ids, occasion_id)
 
 
 def _locked(connection: Connection, ids: Sequence[int]) -> dict[int, Better]:
     """Which way is better in each Series; until the transaction ends, another judge of one of them waits."""
     series = tables.series
     asked = select(series.c.id, tables.metric.c.better).join(tables.metric).where(series.c.id.in_(ids)).order_by(series.c.id)
-    return {row.id: Better(row.better) for row in connection.execute(asked.with_for_update(of=series))}
+    return {row.id: Better(row.better) for row in connection.execute(asked.with_for_update(of=series, key_share=True))}
 
 
 def _write_verdicts(connection: Connection, occasion_id: int, judged: Sequence[SeriesJudgement], now: datetime) -> None:

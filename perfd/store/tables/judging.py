@@ -46,7 +46,7 @@ point = Table(
     CheckConstraint("n > 0", name="has_samples"),
     CheckConstraint("(low IS NULL) = (high IS NULL)", name="interval_has_two_ends"),
     CheckConstraint("low <= high", name="interval_is_ordered"),
-    Index("ix_point_order", "series_id", "ordinal", "measured_at", "run_id"),
+    Index("ix_point_order", "series_id", "ordinal", "measured_at", "run_id", postgresql_include=["value", "low", "high"]),
     Index("ix_point_latest", "series_id", "measured_at"),
     Index(None, "occasion_id"),
     Index(None, "run_id"),
