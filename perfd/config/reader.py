@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from perfd.config import sections
+from perfd.config.github import check_github, github
 from perfd.config.launches import check_launches
 from perfd.config.lines import Place, lines_of
 from perfd.config.secrets import drop_secrets, refuse_secrets
@@ -89,6 +90,7 @@ def _read(mistakes: Mistakes, document: dict[str, Any], path: Path | None, envir
     schedule: Schedule = sections.schedule(root.table("schedule", needed=False))
     budgets = tuple(sections.budget(table) for table in root.tables("budgets"))
     launches = tuple(sections.launch(table) for table in root.tables("launches"))
+    forge = github(root.table("github", needed=False), environ)
     root.close()
     for kind, names in (("engines", engines), ("models", models), ("devices", devices)):
         _check_names(mistakes, kind, [each.name for each in names])
@@ -99,6 +101,7 @@ def _read(mistakes: Mistakes, document: dict[str, Any], path: Path | None, envir
             _check_known(mistakes, ("budgets", index, "engine"), (one.engine,), known, "a budget is for the engine")
     _check_kernel_names(mistakes, engines, sections.resolved(kernels_folder, beside))
     check_launches(mistakes, launches, (engines, models), _suite_names(suites_folder))
+    check_github(mistakes, forge, engines, _suite_names(suites_folder))
     state = Path(environ.get("PERFD_STATE") or ".perfd").absolute()
     return Config(
         path=path,
@@ -109,6 +112,7 @@ def _read(mistakes: Mistakes, document: dict[str, Any], path: Path | None, envir
         schedule=schedule,
         budgets=budgets,
         launches=tuple(one for one in launches if one is not None),
+        github=forge,
         kernels=enabled,
         kernels_folder=sections.resolved(kernels_folder, beside),
         suites_folder=suites_folder,

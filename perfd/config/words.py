@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from perfd.domain.budget import Budget
+from perfd.domain.area import Area, Gate
 from perfd.domain.launch import ModelLaunch
 from perfd.domain.model import Model
 from perfd.domain.subject import Engine
@@ -40,6 +41,51 @@ class Config:
     """Everything that perfd.toml can say, with its defaults filled in."""
 
     path: Path | None
+@dataclass(frozen=True)
+class GitHubRepository:
+    """A repository whose pull requests are answered."""
+
+    name: str
+    """owner/name."""
+    engine: str
+    """The Engine that is built from it."""
+    authors: tuple[str, ...] = ()
+    """Logins whose pull requests run without being asked; everybody else's wait for a maintainer's command."""
+    suites: tuple[str, ...] = ()
+    """What is measured; empty: the suites of the engine."""
+    areas: tuple[Area, ...] = ()
+    """What a change can affect, by its paths; a file in no area may affect everything."""
+    gates: tuple[Gate, ...] = (Gate(),)
+    """Series whose slowdown fails the check; none: perfd only tells."""
+    documentation: tuple[str, ...] = ()
+    """Patterns of files that no Engine reads; empty: perfd's own list."""
+    most_minutes: float = 30.0
+    """Device minutes that one answer may take."""
+    deadline_hours: float = 12.0
+    """A check that is not over by then is ended as neutral, with the reason."""
+
+
+@dataclass(frozen=True)
+class GitHub:
+    """The forge, and who perfd is there."""
+
+    url: str = "https://api.github.com"
+    """Of its API; GitHub Enterprise Server: https://HOST/api/v3."""
+    site: str = ""
+    """Where people reach perfd's own pages; empty: comments hold no links."""
+    repositories: tuple[GitHubRepository, ...] = ()
+    app_id: str | None = None
+    """PERFD_GITHUB_APP_ID."""
+    private_key_file: Path | None = None
+    """PERFD_GITHUB_PRIVATE_KEY_FILE."""
+    webhook_secret: str | None = field(default=None, repr=False)
+    """PERFD_GITHUB_WEBHOOK_SECRET."""
+
+    def repository(self, name: str) -> GitHubRepository | None:
+        """The repository of that name, whatever its case; absent where its pull requests are not answered."""
+        return next((one for one in self.repositories if one.name.casefold() == name.casefold()), None)
+
+
     """The file it came from; absent when there was none."""
     state: Path
     """The folder of perfd's state: database, builds, models, logs. It may not exist yet."""
@@ -56,6 +102,8 @@ class Config:
     kernels_folder: Path = Path("kernels")
     suites_folder: Path = Path("suites")
     database_url: str | None = field(default=None, repr=False)
+    github: GitHub = field(default_factory=GitHub)
+    """Whose pull requests are answered."""
     """PERFD_DATABASE_URL; absent means the embedded Postgres. It holds a password, so no repr and no log shows it."""
 
     def engine(self, name: str) -> Engine | None:

@@ -67,6 +67,18 @@ class Annotation:
 
 
 @dataclass(frozen=True)
+class Button:
+    """A button on a check; whoever may write to the repository can press it."""
+
+    name: str
+    """What a press tells us: at most 20 characters."""
+    label: str
+    """At most 20 characters."""
+    description: str
+    """At most 40 characters."""
+
+
+@dataclass(frozen=True)
 class Comment:
     """A comment on a pull request; one with the same slot is edited in place."""
 
@@ -109,6 +121,8 @@ class Check:
     """Markdown, shown below the summary."""
     annotations: tuple[Annotation, ...] = ()
     """Sent with the completed check, once; an update adds to them at the forge."""
+    buttons: tuple[Button, ...] = ()
+    """Three at most."""
     details_url: str = ""
     name: str = "perfd"
 
@@ -136,6 +150,8 @@ class MergeBase:
     """Paths that head changes against it; of a renamed file, both names."""
     complete: bool
     """Whether these are all files: a forge may list only some of many, and then any path may be among the changed ones."""
+    behind: int = 0
+    """Commits that the base branch has and head lacks."""
 
 
 class Trouble(StrEnum):

@@ -1,0 +1,33 @@
+"""The edge to a forge: four calls behind a Protocol, and GitHub as the first of them."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from perfd.config.words import GitHub as Settings
+from perfd.errors import BadInputError
+from perfd.forge.credentials import App, Token, read_key
+from perfd.forge.github import GitHub
+from perfd.forge.http import Http, new_client
+from perfd.forge.protocol import Forge, Posted
+
+__all__ = ["Forge", "GitHub", "Posted", "Token", "github_app", "github_with_token"]
+
+
+def github_app(settings: Settings, now: Callable[[], datetime]) -> Forge | None:
+    """GitHub, as the App that the environment names; absent where it names none.
+
+    Raises BadInputError where only half of it is there, or the key is none.
+    """
+    if settings.app_id is None and settings.private_key_file is None:
+        return None
+    if settings.app_id is None or settings.private_key_file is None:
+        raise BadInputError(
+            "a GitHub App is PERFD_GITHUB_APP_ID and PERFD_GITHUB_PRIVATE_KEY_FILE together; one of them is not set"
+        )
+    http = Http(settings.url, now, new_client())
+    return GitHub(http, App(read_key(settings.app_id, settings.private_key_file), http))
+
+
+def github_with_token(url: str, token: Token, now: Callable[[], datetime]) -> Forge:
+    """GitHub, as whoever holds the token: for CI."""
+    return GitHub(Http(url, now, new_client()), token)
