@@ -32,6 +32,19 @@ def upgrade() -> None:
             nullable=True,
             comment="Since when it is refused; NULL where it is not.",
         ),
+        sa.Column(
+            "good_at",
+            sa.DateTime(timezone=True),
+            nullable=True,
+            comment="When a Run on it last ended with nothing wrong with it: its last good check; NULL before one.",
+        ),
+        sa.Column(
+            "spoilt",
+            postgresql.JSONB(none_as_null=True, astext_type=sa.Text()),
+            server_default="[]",
+            nullable=False,
+            comment="The Runs in a row that it has spoilt, as JSON: run, at, reason.",
+        ),
     ):
         op.add_column("device", column)
     _create_quarantine()

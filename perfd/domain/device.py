@@ -48,6 +48,25 @@ class Quarantine:
 
 
 @dataclass(frozen=True)
+class Spoilt:
+    """A Run that gave no result by the device's fault."""
+
+    run: str
+    """Digest of the Run's key."""
+    at: datetime
+    reason: str
+
+
+@dataclass(frozen=True)
+class AaAnswer:
+    """What a comparison of a Build with itself said of the device that measured all of it."""
+
+    occasion: str
+    at: datetime
+    different: bool
+
+
+@dataclass(frozen=True)
 class DeviceRow:
     """A device, and how it stands."""
 
@@ -58,6 +77,10 @@ class DeviceRow:
     refusal: str
     """Why none may for now; "" where one may."""
     refused_since: datetime | None
+    good_at: datetime | None
+    """When a Run on it last ended with nothing wrong with it: its last good check."""
+    spoilt: tuple[Spoilt, ...]
+    """The Runs in a row that it has spoilt, oldest first."""
     quarantine: Quarantine | None
     """The one that lasts; absent where none does."""
 

@@ -160,13 +160,13 @@ def as_verdict(row: AnyRow) -> Verdict:
 
 
 def changes(connection: Connection, *where: ColumnElement[bool]) -> tuple[ChangeRow, ...]:
-    """Changes with their places, in the order of their Series."""
-    member = tables.regression_member.c
+    """Changes with their places, in the order of their Series; the Point at one may be gone, if its Run became void."""
+    member, OB = tables.regression_member.c, tables.occasion_build.c  # noqa: N806  # columns
     asked = (
         select(
             tables.change,
             B.digest,
-            P.ordinal,
+            V.ordinal,
             V.name.label("revision"),
             V.title,
             R.key.label("run_key"),
@@ -174,13 +174,13 @@ def changes(connection: Connection, *where: ColumnElement[bool]) -> tuple[Change
             member.regression_id,
         )
         .join(tables.build, B.id == C.build_id)
-        .join(tables.point, (P.series_id == C.series_id) & (P.run_id == C.run_id))
-        .join(tables.revision, V.id == P.revision_id)
         .join(tables.run, R.id == C.run_id)
+        .join(tables.occasion_build, (OB.occasion_id == R.occasion_id) & (OB.build_id == R.build_id))
+        .join(tables.revision, V.id == OB.revision_id)
         .join(tables.occasion, Occ.id == C.found_in)
         .outerjoin(tables.regression_member, member.change_id == C.id)
         .where(*where)
-        .order_by(C.series_id, *IN_ORDER)
+        .order_by(C.series_id, V.ordinal, R.started_at, R.id)
     )
     return tuple(as_change(row) for row in connection.execute(asked))
 

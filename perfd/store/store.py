@@ -16,6 +16,7 @@ from perfd.store import migrate, tables
 from perfd.store.bisects import Bisects
 from perfd.store.builds import Builds
 from perfd.store.confirmations import Confirmations
+from perfd.store.devices import Devices
 from perfd.store.embedded import EmbeddedPostgres
 from perfd.store.judgements import Judgements
 from perfd.store.launches import Launches
@@ -57,6 +58,11 @@ class Store:
     def runs(self) -> Runs:
         """Runs to be measured, and what became of them."""
         return Runs(self.engine)
+
+    @property
+    def devices(self) -> Devices:
+        """What can be measured on, and what may not be."""
+        return Devices(self.engine)
 
     @property
     def judgements(self) -> Judgements:

@@ -61,6 +61,8 @@ device = Table(
     moment("looked_at", "When a worker last looked whether a Run may begin; NULL if none did.", null=True),
     text("refusal", "Why no Run may begin for now, as a sentence; empty where one may.", default=""),
     moment("refused_since", "Since when it is refused; NULL where it is not.", null=True),
+    moment("good_at", "When a Run on it last ended with nothing wrong with it: its last good check; NULL before one.", null=True),
+    document("spoilt", "The Runs in a row that it has spoilt, as JSON: run, at, reason.", default="[]"),
     UniqueConstraint("host", "name", "device_class"),
     comment="One thing that can be measured on, one Run at a time.",
 )

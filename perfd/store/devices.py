@@ -1,0 +1,204 @@
+"""Devices: looked at before a Run, refused for a while, quarantined with the evidence, released by a person."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Engine, Select, func, select, update
+from sqlalchemy.dialects.postgresql import insert
+
+from perfd.domain.codec import from_json, to_json
+from perfd.domain.device import AaAnswer, Cause, DeviceRow, Quarantine, Released, Spoilt
+from perfd.domain.environment import Device
+from perfd.domain.occasion import Occasion
+from perfd.domain.run import OccasionKind, RunState
+from perfd.domain.verdict import Outcome
+from perfd.store import occasions, tables, voiding
+from perfd.store.writing import AnyRow, clean, ensure
+
+D = tables.device.c
+Q = tables.quarantine.c
+R = tables.run.c
+Occ = tables.occasion.c
+
+
+@dataclass(frozen=True)
+class Devices:
+    """Questions about devices."""
+
+    engine: Engine
+
+    def looked(self, device: Device, refusal: str, now: datetime) -> DeviceRow:
+        """It stands there that the device was looked at, and why no Run may begin on it ("" where one may)."""
+        with self.engine.begin() as connection:
+            found = _ensure(connection, device)
+            since = func.coalesce(D.refused_since, now) if refusal else None
+            values = {"looked_at": now, "refusal": clean(refusal), "refused_since": since}
+            connection.execute(update(tables.device).where(D.id == found).values(**values))
+            return _rows(connection, D.id == found)[0]
+
+    def good(self, device: Device, now: datetime) -> None:
+        """A Run on it has ended with nothing wrong with the device."""
+        with self.engine.begin() as connection:
+            found = _ensure(connection, device)
+            connection.execute(update(tables.device).where(D.id == found).values(good_at=now, spoilt=[]))
+
+    def spoilt(self, device: Device, one: Spoilt) -> DeviceRow:
+        """The device has spoilt one more Run; the same one twice changes nothing."""
+        with self.engine.begin() as connection:
+            found = _ensure(connection, device)
+            row = connection.execute(select(D.spoilt).where(D.id == found).with_for_update()).one()
+            if to_json(one) not in row.spoilt:
+                values = {"spoilt": [*row.spoilt, clean(to_json(one))]}
+                connection.execute(update(tables.device).where(D.id == found).values(**values))
+            return _rows(connection, D.id == found)[0]
+
+    def quarantine(self, device: Device, cause: Cause, actor: str, now: datetime) -> Quarantine | None:
+        """The device measures nothing from now on, and what it has finished since the cause is void; see `voiding`.
+
+        Absent, and nothing changed, where it is in quarantine already.
+        """
+        with self.engine.begin() as connection:
+            device_id = _ensure(connection, device)
+            connection.execute(select(D.id).where(_same(device)).order_by(D.id).with_for_update())  # one opener at a time
+            if connection.execute(_open(_same(device))).first() is not None:
+                return None
+            values = {
+                "device_id": device_id,
+                "opened_at": now,
+                "since": cause.since,
+                "actor": clean(actor),
+                "reason": clean(cause.reason),
+                "evidence": clean(to_json(cause.evidence)),
+            }
+            made = connection.execute(insert(tables.quarantine).values(**values).returning(Q.id)).scalar_one()
+            devices = connection.execute(select(D.id).where(_same(device))).scalars().all()
+            voiding.void(connection, devices, made, clean(cause.reason), (cause.since, now))
+            return _quarantines(connection, Q.id == made)[0]
+
+    def release(self, device: Device, actor: str, reason: str, now: datetime) -> Quarantine | None:
+        """A person says that the device may measure again; absent where it is in no quarantine. What was void stays void."""
+        with self.engine.begin() as connection:
+            row = connection.execute(_open(_same(device)).with_for_update(of=tables.quarantine)).first()
+            if row is None:
+                return None
+            ended = {"released_at": now, "released_by": clean(actor), "release_reason": clean(reason)}
+            connection.execute(update(tables.quarantine).where(Q.id == row.id).values(**ended))
+            connection.execute(update(tables.device).where(_same(device)).values(spoilt=[], refusal="", refused_since=None))
+            return _quarantines(connection, Q.id == row.id)[0]
+
+    def rows(self) -> tuple[DeviceRow, ...]:
+        """Every device, by host and name."""
+        with self.engine.begin() as connection:
+            return _rows(connection)
+
+    def read(self, device_id: int) -> DeviceRow | None:
+        """The device with that number."""
+        with self.engine.begin() as connection:
+            return next(iter(_rows(connection, D.id == device_id)), None)
+
+    def quarantines(self, device: Device) -> tuple[Quarantine, ...]:
+        """Every quarantine of the device, newest first."""
+        with self.engine.begin() as connection:
+            return _quarantines(connection, _same(device))
+
+    def aa(self, device: Device, since: datetime) -> tuple[AaAnswer, ...]:
+        """The reported A/A comparisons that were due from then on and measured on this device alone, oldest first."""
+        outcome = Occ.report["verdict"]["outcome"].astext
+        asked = (
+            select(Occ.name, Occ.nominal_at, outcome.label("outcome"))
+            .select_from(tables.occasion)
+            .join(tables.run, R.occasion_id == Occ.id)
+            .join(tables.device, D.id == R.device_id)
+            .where(Occ.kind == OccasionKind.AA.value, Occ.nominal_at >= since, outcome.is_not(None))
+            .group_by(Occ.id)
+            .having(func.bool_and(_same(device)))
+            .order_by(Occ.nominal_at, Occ.id)
+        )
+        called = {Outcome.BETTER: True, Outcome.WORSE: True, Outcome.SAME: False}
+        with self.engine.begin() as connection:
+            rows = connection.execute(asked).all()
+        return tuple(AaAnswer(row.name, row.nominal_at, called[row.outcome]) for row in rows if row.outcome in called)
+
+    def owed(self, device_classes: Collection[str]) -> tuple[Quarantine, ...]:
+        """Quarantines that have made Points of these device classes void, which are not planned again yet; oldest first."""
+        series = [kind.value for kind in OccasionKind if kind.enters_series]
+        void = (
+            select(R.id)
+            .select_from(tables.run)
+            .join(tables.occasion, Occ.id == R.occasion_id)
+            .where(R.quarantine_id == Q.id, R.device_class.in_(device_classes), Occ.kind.in_(series))
+            .correlate(tables.quarantine)
+        )
+        with self.engine.begin() as connection:
+            return _quarantines(connection, Q.again_id.is_(None), void.exists())[::-1]
+
+    def again(self, quarantine: int, occasion: Occasion) -> bool:
+        """It stands there that the occasion measures again what the quarantine made void; False when one stood there before."""
+        with self.engine.begin() as connection:
+            planned = update(tables.quarantine).where(Q.id == quarantine, Q.again_id.is_(None))
+            return connection.execute(planned.values(again_id=occasions.id_of(connection, occasion))).rowcount == 1
+
+    def voided(self, quarantine: int) -> tuple[str, ...]:
+        """Key digests of the Runs that the quarantine made void, in the order they were planned."""
+        with self.engine.begin() as connection:
+            asked = select(R.key).where(R.quarantine_id == quarantine).order_by(R.queued_at, R.id)
+            return tuple(connection.execute(asked).scalars())
+
+
+def _ensure(connection: Connection, device: Device) -> int:
+    return ensure(connection, tables.device, to_json(device))
+
+
+def _same(device: Device) -> ColumnElement[bool]:
+    """The same piece of hardware, whatever class it is measured under."""
+    return (D.host == device.host) & (D.name == device.name)
+
+
+def _open(*where: ColumnElement[bool]) -> Select[Any]:
+    return select(Q.id).join(tables.device, D.id == Q.device_id).where(Q.released_at.is_(None), *where)
+
+
+def _rows(connection: Connection, *where: ColumnElement[bool]) -> tuple[DeviceRow, ...]:
+    rows = connection.execute(select(tables.device).where(*where).order_by(D.host, D.name, D.device_class)).all()
+    lasting = {(one.device.host, one.device.name): one for one in _quarantines(connection, Q.released_at.is_(None))}
+    return tuple(
+        DeviceRow(
+            id=row.id,
+            device=Device(row.host, row.name, row.device_class),
+            looked_at=row.looked_at,
+            refusal=row.refusal,
+            refused_since=row.refused_since,
+            good_at=row.good_at,
+            spoilt=tuple(from_json(Spoilt, one) for one in row.spoilt),
+            quarantine=lasting.get((row.host, row.name)),
+        )
+        for row in rows
+    )
+
+
+def _quarantines(connection: Connection, *where: ColumnElement[bool]) -> tuple[Quarantine, ...]:
+    """Newest first."""
+    voided = select(func.count()).where(R.quarantine_id == Q.id, R.state == RunState.VOID.value).scalar_subquery()
+    asked = (
+        select(tables.quarantine, D.host, D.name, D.device_class, Occ.name.label("again"), voided.label("voided"))
+        .join(tables.device, D.id == Q.device_id)
+        .outerjoin(tables.occasion, Occ.id == Q.again_id)
+        .where(*where)
+        .order_by(Q.id.desc())
+    )
+    return tuple(_as_quarantine(row) for row in connection.execute(asked))
+
+
+def _as_quarantine(row: AnyRow) -> Quarantine:
+    return Quarantine(
+        id=row.id,
+        device=Device(row.host, row.name, row.device_class),
+        cause=Cause(row.reason, row.since, row.evidence),
+        actor=row.actor,
+        opened_at=row.opened_at,
+        released=None if row.released_at is None else Released(row.released_at, row.released_by, row.release_reason),
+        voided=row.voided,
+        again=row.again or "",
+    )
