@@ -1,6 +1,7 @@
 """plan: everything that a watched occasion owes stands in the database, Builds and Runs."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from perfd import builders, suites
 from perfd.bench import kernels
@@ -8,12 +9,14 @@ from perfd.config import Config
 from perfd.domain.model import Model
 from perfd.domain.occasion import Finding, Occasion, OccasionState
 from perfd.domain.plan import PlannedBuild
+from perfd.domain.run import OccasionKind
 from perfd.domain.subject import Engine, Revision
 from perfd.domain.suite import Suite, Workload
 from perfd.errors import BadInputError, PerfdError
 from perfd.rules.plan import Candidate, nightly_workloads, owed
 from perfd.stages.context import Context
 from perfd.stages.device import device_class, gpu_class
+from perfd.stages.launching import begin, scope_of
 from perfd.stages.subjects import Chosen, chosen, wanted
 
 
@@ -22,6 +25,8 @@ def plan(context: Context) -> bool:
     occasion = context.store.occasions.in_state(OccasionState.WATCHED)
     if occasion is None:
         return False
+    if occasion.kind is OccasionKind.CHECKPOINT:
+        begin(context, occasion)
     found = [_candidate(context, occasion, subject) for subject in chosen(context.config, occasion)]
     work = owed([candidate for candidate in found if candidate is not None])
     gone = {one.spec.digest for one in work.builds if not builders.is_whole(one.spec, context.config.state)}
@@ -35,7 +40,10 @@ def _candidate(context: Context, occasion: Occasion, subject: Chosen) -> Candida
     if revision is None:
         return None  # watch has said why
     try:
-        return candidate(context, subject, revision, wanted(occasion).suites)
+        if occasion.kind is not OccasionKind.CHECKPOINT:
+            return candidate(context, subject, revision, wanted(occasion).suites)
+        scope = scope_of(context, occasion)
+        return replace(candidate(context, subject, revision, scope.suites), models=(scope.model,))
     except PerfdError as error:
         context.store.occasions.note(occasion, Finding("plan", subject.name, error.message), context.now())
         context.tell.say("plan", f"{subject.name}: {error.message}")

@@ -43,7 +43,9 @@ class Wanted:
 
 
 def wanted(occasion: Occasion) -> Wanted:
-    """What an occasion is for, from its label."""
+    """What an occasion is for, from its label; a Checkpoint's Launch knows its suites."""
+    if occasion.kind is OccasionKind.CHECKPOINT:
+        return Wanted((occasion.label.split()[2],))
     if occasion.kind is not OccasionKind.NIGHT:
         return Wanted()
     engines, _, suites = occasion.label.partition("+")
@@ -51,12 +53,15 @@ def wanted(occasion: Occasion) -> Wanted:
 
 
 def chosen(config: Config, occasion: Occasion) -> Iterator[Chosen]:
-    """The subjects of an occasion: the Engines that it names, else every nightly one; and Kernels, unless it names suites."""
+    """The subjects of an occasion: the Engines that it names, else every nightly one; and Kernels, unless it names suites.
+
+    A Checkpoint is about its Engine alone.
+    """
     asked = wanted(occasion)
     for engine in config.engines:
         if engine.name in asked.engines or (not asked.engines and engine.nightly):
             yield of_engine(engine)
-    if config.kernels and not asked.suites:
+    if config.kernels and not asked.suites and occasion.kind is not OccasionKind.CHECKPOINT:
         for kernel in kernels(config.kernels_folder):
             yield of_kernel(kernel, config.kernels_folder)
 
