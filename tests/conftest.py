@@ -24,6 +24,14 @@ def open_folder() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_locks(open_folder: Path) -> Iterator[None]:
+    """Another test run on this host, or a real perfd, neither waits for the devices of this one nor is waited for."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PERFD_LOCKS", str(open_folder))
+        yield
+
+
 QUICK = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "wal_level": "minimal", "max_wal_senders": "0"}
 """What only a power cut could punish: this server's data is thrown away."""
 FORGET = """

@@ -18,6 +18,7 @@ from perfd.bench.engine import EngineError, Server, launched
 from perfd.bench.keeper import keep
 from perfd.bench.measured import Measured, metric_samples
 from perfd.bench.runner import identity, log_tail
+from perfd.bench.taken import keep_to_ourselves
 from perfd.bench.watcher import Watcher
 from perfd.bench.witness import left_behind
 from perfd.domain import results as results_file
@@ -47,6 +48,7 @@ def main(arguments: list[str]) -> int:
         return 3
     job_path, results_path = map(Path, arguments)
     parent = os.getppid()
+    keep_to_ourselves()
     return keep(lambda: measure_into(job_path, results_path), parent)
 
 

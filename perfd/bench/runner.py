@@ -42,17 +42,20 @@ def run_child(
     limit_s: float,
     heartbeat: Callable[[], None] = lambda: None,
     heartbeat_s: float = HEARTBEAT_S,
+    *,
+    held: tuple[int, ...] = (),
 ) -> Results:
     """The Run's outcome, at most `limit_s` and a few seconds later; no process of it is alive and its port is free.
 
     `heartbeat` is called about every `heartbeat_s` while the child works; what it raises stops the child and passes on.
+    `held` are open files whose locks last as long as the child.
     A child that hangs, dies or writes nonsense gives failed Results of kind `timeout`, `died` or `nonsense`.
     """
     started_at = datetime.now(UTC)
     job.work.mkdir(parents=True, exist_ok=True)
     results_path.unlink(missing_ok=True)
     log = job.work / "child.log"
-    child = _start(job, results_path, log)
+    child = _start(job, results_path, log, held)
     try:
         in_time = _wait(child, limit_s, heartbeat, heartbeat_s)
     finally:
@@ -69,7 +72,7 @@ def child_environment(work: Path) -> dict[str, str]:
     return {**seen, "HOME": str(work), "TMPDIR": str(work), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def _start(job: Job, results_path: Path, log: Path) -> "subprocess.Popen[bytes]":
+def _start(job: Job, results_path: Path, log: Path, held: tuple[int, ...]) -> "subprocess.Popen[bytes]":
     job_path = job.work / "job.json"
     job_path.write_text(json.dumps(to_json(job), indent=1), encoding="utf-8")
     here = Path(__file__).resolve().parents[2]
@@ -83,6 +86,7 @@ def _start(job: Job, results_path: Path, log: Path) -> "subprocess.Popen[bytes]"
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            pass_fds=held,
         )
 
 

@@ -40,6 +40,8 @@ def schedule(table: Table) -> Schedule:
         aa=table.flag("aa", default=True),
         confirm_minutes=table.number("confirm_minutes", 20.0, 0.0),
         bisect=table.flag("bisect", default=False),
+        night_minutes=table.number("night_minutes", 1440.0, 0.0),
+        lease_s=table.number("lease_s", 90.0, 1.0),
     )
     table.close()
     return made
@@ -80,7 +82,15 @@ def launch(table: Table) -> ModelLaunch | None:
 
 def device(table: Table) -> DeviceConfig:
     """A device of this machine."""
-    made = DeviceConfig(name=table.text("name"), threads=table.whole("threads", 1, 1))
+    made = DeviceConfig(
+        name=table.text("name"),
+        threads=table.whole("threads", 1, 1),
+        hottest_c=table.number("hottest_c", 85.0, 0.0),
+        busiest_cores=table.number("busiest_cores", 0.0, 0.0),
+        busiest_percent=table.number("busiest_percent", 10.0, 0.0),
+        neighbours=table.whole("neighbours", 0, 0),
+        patience_minutes=table.number("patience_minutes", 60.0, 0.0),
+    )
     if made.name and not _DEVICE.fullmatch(made.name):
         table.wrong("name", f'devices.name must be "cpu", the index of a GPU such as "0", or its UUID, not "{made.name}"')
     table.close()

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from perfd.domain.budget import Budget
 from perfd.domain.area import Area, Gate
+from perfd.domain.budget import Budget
 from perfd.domain.launch import ModelLaunch
 from perfd.domain.model import Model
 from perfd.domain.subject import Engine
@@ -24,6 +24,10 @@ class Schedule:
     """Device minutes that a night may spend on re-measuring suspects; 0 re-measures none."""
     bisect: bool = False
     """Whether the commit of a confirmed Regression is searched for without being asked."""
+    night_minutes: float = 1440.0
+    """Device minutes that a night's own Runs may take on each device class; what is not begun by then is told."""
+    lease_s: float = 90.0
+    """A worker that was silent for so many seconds has lost what it had claimed."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +38,18 @@ class DeviceConfig:
     """"cpu", or a GPU's index or UUID."""
     threads: int = 1
     """CPU threads that an engine may use; one is far less noisy than two on a small machine."""
+    hottest_c: float = 85.0
+    """A Run does not begin while the device is hotter, in degrees Celsius; 0 asks nothing."""
+    busiest_cores: float = 0.0
+    """Nor while others use more cores of the host; 0 asks nothing."""
+    busiest_percent: float = 10.0
+    """Nor while a GPU is busy for more of the time; 0 asks nothing."""
+    neighbours: int = 0
+    """Nor while more foreign processes are on a GPU."""
+    patience_minutes: float = 60.0
+    """How long a night in the foreground waits for a device that is refused before its Runs are missing."""
 
 
-@dataclass(frozen=True)
-class Config:
-    """Everything that perfd.toml can say, with its defaults filled in."""
-
-    path: Path | None
 @dataclass(frozen=True)
 class GitHubRepository:
     """A repository whose pull requests are answered."""
@@ -86,6 +95,11 @@ class GitHub:
         return next((one for one in self.repositories if one.name.casefold() == name.casefold()), None)
 
 
+@dataclass(frozen=True)
+class Config:
+    """Everything that perfd.toml can say, with its defaults filled in."""
+
+    path: Path | None
     """The file it came from; absent when there was none."""
     state: Path
     """The folder of perfd's state: database, builds, models, logs. It may not exist yet."""
@@ -97,13 +111,13 @@ class GitHub:
     """What Engines may lose against pinned releases, all steps together."""
     launches: tuple[ModelLaunch, ...] = ()
     """Launches that are declared in the file; `perfd launch add` declares others."""
+    github: GitHub = field(default_factory=GitHub)
+    """Whose pull requests are answered."""
     kernels: bool = True
     """Whether a night rebuilds and checks kernels/."""
     kernels_folder: Path = Path("kernels")
     suites_folder: Path = Path("suites")
     database_url: str | None = field(default=None, repr=False)
-    github: GitHub = field(default_factory=GitHub)
-    """Whose pull requests are answered."""
     """PERFD_DATABASE_URL; absent means the embedded Postgres. It holds a password, so no repr and no log shows it."""
 
     def engine(self, name: str) -> Engine | None:

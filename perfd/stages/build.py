@@ -6,7 +6,7 @@ from pathlib import Path
 from perfd import builders
 from perfd.domain.build import BuildOutcome, BuildSpec
 from perfd.errors import PerfdError
-from perfd.stages.beat import LEASE, beating
+from perfd.stages.beat import beating, every_s, lease
 from perfd.stages.context import Context
 from perfd.stages.patience import patiently
 from perfd.stages.subjects import by_name
@@ -16,19 +16,25 @@ from perfd.store.trouble import DATABASE_GONE
 
 def build(context: Context) -> bool:
     """One Build is finished; False when none is queued."""
-    claimed = context.store.builds.claim(context.worker, context.now(), LEASE)
+    schedule = context.config.schedule
+    claimed = context.store.builds.claim(context.worker, context.now(), lease(schedule))
     if claimed is None:
         return False
     try:
-        with beating(lambda: context.store.builds.heartbeat(claimed, context.now() + LEASE)):
+        with beating(lambda: _beat(context, claimed), every_s(schedule)):
             outcome = _make(context, claimed)
     except KeyboardInterrupt:
         with suppress(*DATABASE_GONE):  # whoever looks around next sees that this worker is dead
             context.store.builds.give_back(claimed)
         raise
-    patiently(context, lambda: context.store.builds.finish(claimed, outcome, context.now()))
-    context.tell.say("build", _sentence(outcome))
+    stored = patiently(context, lambda: context.store.builds.finish(claimed, outcome, context.now()))
+    context.tell.say("build", _sentence(outcome) + ("" if stored else "; another worker has it, so this was not stored"))
     return True
+
+
+def _beat(context: Context, claimed: ClaimedBuild) -> None:
+    context.store.builds.heartbeat(claimed, context.now() + lease(context.config.schedule))
+    context.seen(f"builds {claimed.spec.subject} {claimed.spec.revision[:12]}")
 
 
 def _make(context: Context, claimed: ClaimedBuild) -> BuildOutcome:

@@ -48,6 +48,10 @@ class Context:
     over: threading.Event = field(default_factory=threading.Event)
     """Set when this worker is to end: no further unit of work is begun, and the Run under way is given back."""
 
+    def seen(self, doing: str = "", device_class: str = "") -> None:
+        """Others know that this worker lives, and what it does."""
+        self.store.workers.seen(self.worker, self.now(), doing=doing, device_class=device_class)
+
 
 def is_dead(worker: str) -> bool:
     """Whether a worker of this host has ended; what runs elsewhere is left to its lease."""

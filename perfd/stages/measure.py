@@ -5,11 +5,13 @@ import shutil
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from perfd import HARNESS_VERSION, builders
 from perfd.bench.runner import run_child
+from perfd.bench.taken import taken
 from perfd.domain.job import Job
 from perfd.domain.metric import METRICS, Metric, MetricKind
 from perfd.domain.model import Model
@@ -17,7 +19,9 @@ from perfd.domain.results import MetricSamples, Results
 from perfd.domain.run import FailureKind, RunState
 from perfd.errors import PerfdError
 from perfd.rules.judge import reduce_samples
-from perfd.stages.beat import LEASE
+from perfd.rules.retry import try_again_in
+from perfd.stages import flight
+from perfd.stages.beat import every_s, lease
 from perfd.stages.context import Context
 from perfd.stages.device import Bench, benches
 from perfd.stages.patience import patiently
@@ -28,6 +32,7 @@ from perfd.store.trouble import DATABASE_GONE
 
 ROOM_BYTES = 1_000_000
 """With less left on its disk, no child can write its results file."""
+TAKEN = "another worker has it, so these results were not stored"
 
 
 class LostClaimError(PerfdError):
@@ -44,27 +49,50 @@ def measure(context: Context) -> bool:
 
 
 def _measure_on(context: Context, bench: Bench) -> bool:
-    with context.store.device_lock(bench.device.host, bench.device.name) as got:
-        if not got:
+    """One Run is finished, or queued again; the device is this process's own on its host, and its host's own in the database."""
+    device = bench.device
+    with taken(device.name) as lock:
+        if lock is None:
             return False
-        claimed = context.store.runs.claim(bench.device.device_class, context.worker, context.now(), LEASE)
-        if claimed is None:
-            return False
-        results = _run_or_give_back(context, claimed, bench)
+        with context.store.device_lock(device.host, device.name) as got:
+            claimed = _claim(context, bench) if got and flight.may_begin(context, bench) else None
+            if claimed is None:
+                return False
+            results = _run_or_give_back(context, claimed, bench, lock)
     if results is not None:
-        found = results
-        reduced = points(found)
-        written = patiently(context, lambda: context.store.runs.finish(claimed, found, reduced, context.now()))
-        _tell_outcome(context, claimed, found, written)
+        patiently(context, lambda: flight.after(context, bench, claimed, results))
+        _hand_in(context, claimed, results)
     return True
 
 
-def _run_or_give_back(context: Context, claimed: ClaimedRun, bench: Bench) -> Results | None:
+def _claim(context: Context, bench: Bench) -> ClaimedRun | None:
+    device, held = bench.device, lease(context.config.schedule)
+    return context.store.runs.claim(device.device_class, context.worker, context.now(), held, device=device.name)
+
+
+def _hand_in(context: Context, claimed: ClaimedRun, results: Results) -> None:
+    """The results are stored, or the Run is queued again where its failure says nothing of the Build."""
+    wait = None if results.failure is None else try_again_in(results.failure, claimed.attempts, claimed.arm)
+    if results.failure is not None and wait is not None and not is_hopeless(results):
+        kind, later = results.failure, context.now() + wait
+        put = patiently(context, lambda: context.store.runs.put_back(claimed, results.reason, later, context.now(), kind))
+        context.tell.say("measure", f"{_what(claimed)}: {results.reason}; {_again(wait) if put else TAKEN}")
+        return
+    reduced = points(results)
+    written = patiently(context, lambda: context.store.runs.finish(claimed, results, reduced, context.now()))
+    _tell_outcome(context, claimed, results, written)
+
+
+def _again(wait: timedelta) -> str:
+    return f"tried again in {wait.total_seconds():.0f} s" if wait else "tried again"
+
+
+def _run_or_give_back(context: Context, claimed: ClaimedRun, bench: Bench, lock: int) -> Results | None:
     """The Run's outcome; absent when it is another worker's now. Whoever stops us finds the Run queued again, and not counted."""
     try:
         _tell_progress(context, claimed)
-        context.store.workers.seen(context.worker, context.now(), doing=claimed.workload.name, device_class=claimed.device_class)
-        return _run(context, claimed, bench)
+        context.seen(claimed.workload.name, claimed.device_class)
+        return _run(context, claimed, bench, lock)
     except LostClaimError as lost:
         context.tell.say("measure", lost.message)
     except StoppedError:
@@ -80,19 +108,21 @@ def _give_back(context: Context, claimed: ClaimedRun) -> None:
         context.store.runs.give_back(claimed)
 
 
-def _run(context: Context, claimed: ClaimedRun, bench: Bench) -> Results:
+def _run(context: Context, claimed: ClaimedRun, bench: Bench, lock: int) -> Results:
     """The Run's outcome; whatever could be wrong with it is a result, and the loop goes on."""
     try:
         with workplace(context, claimed) as work:
             job = _job(context, claimed, bench, work)
-            found = run_child(job, work / "results.json", claimed.workload.time_limit_s, lambda: _beat(context, claimed))
+            beat, pause_s = partial(_beat, context, claimed), every_s(context.config.schedule)
+            limit_s = claimed.workload.time_limit_s
+            found = run_child(job, work / "results.json", limit_s, beat, pause_s, held=(lock,))
             return _blamed(found, shutil.disk_usage(work).free, work)
     except (LostClaimError, StoppedError):
         raise
     except OSError as error:
         return _failed(builders.os_sentence(error), context.now())
     except PerfdError as error:
-        return _failed(error.message, context.now())
+        return _failed(error.message, context.now(), hopeless=error.permanent)
 
 
 def _blamed(results: Results, free_bytes: int, work: Path) -> Results:
@@ -103,7 +133,12 @@ def _blamed(results: Results, free_bytes: int, work: Path) -> Results:
     return replace(results, failure=FailureKind.HARNESS, reason=f"{full}; {results.reason}")
 
 
-def _failed(sentence: str, now: datetime) -> Results:
+def is_hopeless(results: Results) -> bool:
+    """Whether trying again would end the same: a permanent error of perfd's, which a person must mend first."""
+    return bool(results.extra.get("hopeless"))
+
+
+def _failed(sentence: str, now: datetime, *, hopeless: bool = False) -> Results:
     return Results(
         state=RunState.FAILED,
         samples=(),
@@ -113,6 +148,7 @@ def _failed(sentence: str, now: datetime) -> Results:
         failure=FailureKind.HARNESS,
         reason=sentence,
         harness_version=HARNESS_VERSION,
+        extra={"hopeless": True} if hopeless else {},
     )
 
 
@@ -120,7 +156,8 @@ def _beat(context: Context, claimed: ClaimedRun) -> None:
     if context.over.is_set():
         raise StoppedError("told to end", permanent=False)
     try:
-        ours = context.store.runs.heartbeat(claimed, context.now() + LEASE)
+        ours = context.store.runs.heartbeat(claimed, context.now() + lease(context.config.schedule))
+        context.seen(claimed.workload.name, claimed.device_class)
     except DATABASE_GONE:
         return  # nobody can take the Run from us meanwhile, and whose it is shows when its results are stored
     if not ours:
@@ -174,14 +211,17 @@ def _metric(samples: MetricSamples) -> Metric:
 def _tell_progress(context: Context, claimed: ClaimedRun) -> None:
     counts = context.store.runs.counts(claimed.occasion)
     done = sum(counts[state] for state in (RunState.DONE, RunState.FAILED, RunState.VOID))
-    what = f"{claimed.workload.name} on {claimed.spec.subject} {claimed.spec.revision[:12]}"
-    context.tell.steps("measure", done, sum(counts.values()), what)
+    context.tell.steps("measure", done, sum(counts.values()), _what(claimed))
+
+
+def _what(claimed: ClaimedRun) -> str:
+    return f"{claimed.workload.name} on {claimed.spec.subject} {claimed.spec.revision[:12]}"
 
 
 def _tell_outcome(context: Context, claimed: ClaimedRun, results: Results, written: Written) -> None:
-    what = f"{claimed.workload.name} on {claimed.spec.subject} {claimed.spec.revision[:12]}"
+    what = _what(claimed)
     if written is Written.STALE:
-        context.tell.say("measure", f"{what}: another worker has it, so these results were not stored")
+        context.tell.say("measure", f"{what}: {TAKEN}")
     elif written is Written.REFUSED:
         context.tell.say("measure", f"{what}: failed, since its results cannot be stored; its page says why")
     elif results.state is not RunState.DONE:

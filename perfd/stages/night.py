@@ -6,6 +6,7 @@ from datetime import datetime, time
 from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
+from perfd.bench.taken import is_taken
 from perfd.config import Schedule
 from perfd.domain.occasion import Occasion, OccasionState
 from perfd.domain.run import OccasionKind, RunState
@@ -14,6 +15,7 @@ from perfd.stages.bisect import bisect
 from perfd.stages.build import build
 from perfd.stages.confirm import confirm
 from perfd.stages.context import Context, is_dead
+from perfd.stages.device import measuring
 from perfd.stages.judge import judge
 from perfd.stages.measure import measure
 from perfd.stages.patience import patiently
@@ -74,7 +76,7 @@ def work_off(context: Context) -> bool:
 
 def look_around(context: Context) -> None:
     """Others know that this worker lives, and what the dead had claimed is free again."""
-    context.store.workers.seen(context.worker, context.now())
+    context.seen()
     context.store.runs.requeue_lapsed(context.now(), is_dead)
     context.store.builds.requeue_lapsed(context.now(), is_dead)
     sweep(context)
@@ -105,8 +107,19 @@ def _close_missing(context: Context, occasion: Occasion) -> bool:
 
 
 def _others_work(context: Context, occasion: Occasion) -> bool:
-    """Whether some other worker holds a Run of the occasion, or one waits for its next try; then a moment has passed."""
-    waits = any(context.store.runs.counts(one)[RunState.CLAIMED] > 0 for one in _open_for(context, occasion))
+    """Whether another worker holds a Run of the occasion or our device, or one waits for its next try; then a moment passed."""
+    waits = any(_is_under_way(context, one) for one in _open_for(context, occasion))
     if waits:
         time_module.sleep(WAIT_S)
     return waits
+
+
+def _is_under_way(context: Context, occasion: Occasion) -> bool:
+    runs = context.store.runs
+    counts = runs.counts(occasion)
+    if counts[RunState.CLAIMED] or runs.waiting_to_be_tried_again(occasion, context.now()):
+        return True
+    taken = any(is_taken(bench.device.name) for bench in measuring(context.config)) if counts[RunState.QUEUED] else False
+    if taken:
+        context.tell.steps("measure", 0, counts[RunState.QUEUED], "another perfd process of this host measures; waiting for it")
+    return taken

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, select, update
+from sqlalchemy import Connection, Engine, func, select, update
 
 from perfd.domain.build import BuildOutcome, BuildSpec, BuildState
 from perfd.domain.codec import from_json
@@ -29,8 +29,9 @@ class Builds:
     engine: Engine
 
     def claim(self, worker: str, now: datetime, lease: timedelta) -> ClaimedBuild | None:
-        """The Build that was queued longest is this worker's; absent when none is queued."""
-        chosen = select(B.id).where(B.state == BuildState.QUEUED.value).order_by(B.queued_at, B.id).limit(1)
+        """The Build that is first in the queue (`perfd.domain.purpose`) is this worker's; absent when none is queued."""
+        first = (func.coalesce(B.ranks_at, B.queued_at), B.id)
+        chosen = select(B.id).where(B.state == BuildState.QUEUED.value).order_by(*first).limit(1)
         taken = (
             update(tables.build)
             .where(B.id == chosen.with_for_update(skip_locked=True).scalar_subquery())

@@ -1,18 +1,20 @@
 """Plans: everything that an occasion owes, written in one transaction."""
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Engine, select, update
+from sqlalchemy import Connection, Engine, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
+from perfd import HARNESS_VERSION
 from perfd.domain.build import BuildSpec, BuildState
 from perfd.domain.codec import to_json
 from perfd.domain.model import Model
 from perfd.domain.occasion import Occasion, OccasionState
 from perfd.domain.plan import Plan, PlannedBuild, PlannedRun
+from perfd.domain.purpose import ranks_at
 from perfd.domain.run import RunKey
 from perfd.domain.suite import Workload
 from perfd.store import occasions, tables
@@ -37,6 +39,7 @@ class Plans:
         with self.engine.begin() as connection:
             if not occasions.move(connection, occasion, OccasionState.WATCHED, OccasionState.PLANNED, now):
                 return False
+            _by_this_perfd(connection, occasion)
             _add(connection, occasion, plan, gone, now)
             return True
 
@@ -55,14 +58,23 @@ def open_planned(connection: Connection, occasion: Occasion, plan: Plan, gone: C
     """As `Plans.open`, inside a transaction of the caller's."""
     new = occasions.open_in(connection, occasion, OccasionState.PLANNED, now)
     if new:
+        _by_this_perfd(connection, occasion)
         _add(connection, occasion, plan, gone, now)
     return new
+
+
+def _by_this_perfd(connection: Connection, occasion: Occasion) -> None:
+    """An older perfd leaves what is planned here alone."""
+    Occ = tables.occasion.c  # noqa: N806  # columns
+    connection.execute(update(tables.occasion).where(Occ.name == occasion.name).values(harness=HARNESS_VERSION))
 
 
 def _add(connection: Connection, occasion: Occasion, plan: Plan, gone: Container[str], now: datetime) -> int:
     occasion_id = occasions.id_of(connection, occasion)
     known = _known_builds(connection, {one.build.digest for one in plan.runs})
+    rank = ranks_at(occasion, now)
     builds = known | {one.spec.digest: _write_build(connection, occasion_id, one, gone, now) for one in plan.builds}
+    _hurry(connection, [builds[one.spec.digest] for one in plan.builds], rank)
     workloads = {one.workload.identity: one.workload for one in plan.runs}
     workload_ids = {identity: _write_workload(connection, one) for identity, one in workloads.items()}
     models = {one.model: _write_model(connection, one.model) for one in plan.runs if one.model is not None}
@@ -74,6 +86,7 @@ def _add(connection: Connection, occasion: Occasion, plan: Plan, gone: Container
             "workload_id": workload_ids[one.workload.identity],
             "model_id": None if one.model is None else models[one.model],
             "queued_at": now,
+            "ranks_at": rank,
         }
         for one in plan.runs
     ]
@@ -115,8 +128,14 @@ def _queue_again(connection: Connection, build_id: int, spec: BuildSpec, gone: C
     if not lost and state is not BuildState.FAILED:
         return state
     again = {"state": BuildState.QUEUED.value, "artifact_path": None, "attempts": 0, "queued_at": now, "finished_at": None}
-    connection.execute(update(tables.build).where(B.id == build_id).values(**again))
+    connection.execute(update(tables.build).where(B.id == build_id).values(**again, ranks_at=None))
     return BuildState.QUEUED
+
+
+def _hurry(connection: Connection, build_ids: Sequence[int], rank: datetime) -> None:
+    """A Build that several occasions wait for has the place of the most urgent one."""
+    waiting = update(tables.build).where(B.id.in_(build_ids), B.state == BuildState.QUEUED.value)
+    connection.execute(waiting.values(ranks_at=func.least(B.ranks_at, rank)))
 
 
 def _write_workload(connection: Connection, workload: Workload) -> int:

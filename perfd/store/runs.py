@@ -6,16 +6,16 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Select, Update, func, or_, select, update
+from sqlalchemy import Connection, Engine, Update, func, select, update
 
-from perfd.domain.build import BuildSpec, BuildState
+from perfd.domain.build import BuildSpec
 from perfd.domain.codec import from_json
 from perfd.domain.occasion import Occasion
 from perfd.domain.results import Results
 from perfd.domain.run import Arm, FailureKind, RunState
 from perfd.domain.subject import SubjectKind
 from perfd.errors import BadInputError
-from perfd.store import occasions, results, tables
+from perfd.store import occasions, queue, results, tables
 from perfd.store.records import ClaimedRun, Reduced, Written
 from perfd.store.workloads import read_model, read_workload
 from perfd.store.writing import AnyRow, clean
@@ -23,7 +23,7 @@ from perfd.store.writing import AnyRow, clean
 R = tables.run.c
 B = tables.build.c
 MOST_ATTEMPTS = 3
-"""A Run whose worker died so often is failed as lost."""
+"""A Run whose worker died so often is failed as lost; perfd/rules/retry.py decides about all other failures."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,18 @@ class Runs:
     engine: Engine
 
     def claim(
-        self, device_class: str, worker: str, now: datetime, lease: timedelta, occasion: Occasion | None = None
+        self,
+        device_class: str,
+        worker: str,
+        now: datetime,
+        lease: timedelta,
+        occasion: Occasion | None = None,
+        *,
+        device: str | None = None,
     ) -> ClaimedRun | None:
-        """The first queued Run for that device class (of that occasion) whose Build is built is this worker's."""
+        """The Run (of that occasion) that is next for a device class, on that device of it, is this worker's; see `queue`."""
         with self.engine.begin() as connection:
-            chosen: int | None = connection.execute(_claimable(device_class, now, occasion)).scalar()
+            chosen: int | None = connection.execute(queue.claimable(device_class, worker, device, now, occasion)).scalar()
             if chosen is None:
                 return None
             taken = update(tables.run).where(R.id == chosen)
@@ -73,12 +80,19 @@ class Runs:
             refused = connection.execute(_held(claimed).values(**ended)).rowcount == 1
         return Written.REFUSED if refused else Written.STALE
 
-    def put_back(self, claimed: ClaimedRun, reason: str, not_before: datetime, now: datetime) -> bool:
-        """The Run is queued again for later, or failed as the harness's fault after too many tries; False when it is not ours."""
+    def put_back(
+        self,
+        claimed: ClaimedRun,
+        reason: str,
+        not_before: datetime,
+        now: datetime,
+        failure: FailureKind = FailureKind.HARNESS,
+    ) -> bool:
+        """The Run is queued again for later, or failed after too many tries; its tries tell why. False when it is not ours."""
         if claimed.attempts >= MOST_ATTEMPTS:
-            ended = _failed(FailureKind.HARNESS, f"{reason} ({claimed.attempts} tries)", now)
+            ended = _failed(failure, f"{reason} ({claimed.attempts} tries)", now)
         else:
-            ended = _queued() | {"reason": clean(reason), "not_before": not_before}
+            ended = _tried(failure, reason, now) | _queued() | {"reason": clean(reason), "not_before": not_before}
         with self.engine.begin() as connection:
             return connection.execute(_held(claimed).values(**ended)).rowcount == 1
 
@@ -101,7 +115,8 @@ class Runs:
             ]
             for row in gone:
                 lost = _failed(FailureKind.LOST, f"its worker ended {row.attempts} times while it ran", now)
-                values = lost if row.attempts >= MOST_ATTEMPTS else _queued()
+                again = _tried(FailureKind.LOST, "its worker ended while it ran", now) | _queued()
+                values = lost if row.attempts >= MOST_ATTEMPTS else again
                 connection.execute(update(tables.run).where(R.id == row.id).values(**values))
             return len(gone)
 
@@ -123,31 +138,20 @@ class Runs:
             found = {RunState(state): count for state, count in connection.execute(asked)}
         return {state: found.get(state, 0) for state in RunState}
 
+    def waiting_to_be_tried_again(self, occasion: Occasion, now: datetime) -> int:
+        """How many Runs of the occasion may not be claimed before some time from `now` on."""
+        asked = select(func.count()).where(
+            R.occasion_id == select(tables.occasion.c.id).where(tables.occasion.c.name == occasion.name).scalar_subquery(),
+            R.state == RunState.QUEUED.value,
+            R.not_before > now,
+        )
+        with self.engine.begin() as connection:
+            return int(connection.execute(asked).scalar_one())
+
     def unfinished(self, occasion: Occasion) -> int:
         """How many Runs of the occasion are queued or claimed."""
         found = self.counts(occasion)
         return found[RunState.QUEUED] + found[RunState.CLAIMED]
-
-
-def _claimable(device_class: str, now: datetime, occasion: Occasion | None) -> Select[int]:
-    asked = (
-        select(R.id)
-        .join(tables.build)
-        .where(
-            R.state == RunState.QUEUED.value,
-            R.device_class == device_class,
-            B.state == BuildState.BUILT.value,
-            or_(R.not_before.is_(None), R.not_before <= now),
-        )
-        .order_by(R.queued_at, R.id)
-        .limit(1)
-        .with_for_update(of=tables.run, skip_locked=True)
-    )
-    if occasion is None:
-        return asked
-    return asked.where(
-        R.occasion_id == select(tables.occasion.c.id).where(tables.occasion.c.name == occasion.name).scalar_subquery()
-    )
 
 
 def _held(claimed: ClaimedRun) -> Update:
@@ -156,6 +160,13 @@ def _held(claimed: ClaimedRun) -> Update:
 
 def _queued() -> dict[str, Any]:
     return {"state": RunState.QUEUED.value, "claimed_by": None, "lease_until": None, "started_at": None}
+
+
+def _tried(failure: FailureKind, reason: str, now: datetime) -> dict[str, Any]:
+    """A try without a result is remembered, with the time that it held a device."""
+    said = func.jsonb_build_object("at", now.isoformat(), "by", R.claimed_by, "failure", failure.value, "reason", clean(reason))
+    held_s = func.greatest(0.0, func.extract("epoch", now - R.started_at))
+    return {"tries": R.tries.concat(said), "lost_s": func.coalesce(R.lost_s, 0.0) + held_s}
 
 
 def _failed(kind: FailureKind, reason: str, now: datetime) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import Engine, delete
 from sqlalchemy.dialects.postgresql import insert
 
+from perfd import HARNESS_VERSION
 from perfd.store import tables
 from perfd.store.writing import clean
 
@@ -20,7 +21,7 @@ class Workers:
 
     def seen(self, name: str, now: datetime, *, doing: str = "", device_class: str = "") -> None:
         """The worker was alive just now. `name` is host:pid:starttime."""
-        values = {"device_class": device_class, "doing": clean(doing), "seen_at": now}
+        values = {"device_class": device_class, "doing": clean(doing), "version": HARNESS_VERSION, "seen_at": now}
         written = insert(tables.worker).values(name=name, host=name.split(":", 1)[0], started_at=now, **values)
         with self.engine.begin() as connection:
             connection.execute(written.on_conflict_do_update(index_elements=["name"], set_=values))

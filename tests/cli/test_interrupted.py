@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -101,11 +101,15 @@ def test_a_run_that_failed_on_a_full_disk_is_no_finding_about_the_build(
 
     assert measure(context)
 
+    assert (RunState.QUEUED, 1) == the_run(its_store)
+    assert not measure(context)  # not before half a minute has passed
+    assert measure(replace(context, now=lambda: datetime.now(UTC) + timedelta(minutes=1)))
     columns = tables.run.c
     with its_store.engine.begin() as connection:
-        row = connection.execute(select(columns.failure, columns.reason)).one()
+        row = connection.execute(select(columns.failure, columns.reason, columns.tries)).one()
     assert FailureKind.HARNESS == row.failure
     assert row.reason.startswith("the disk is full")
+    assert [(FailureKind.HARNESS, row.reason[:16])] == [(one["failure"], one["reason"][:16]) for one in row.tries]
 
 
 class Listener(Silent):

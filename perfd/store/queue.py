@@ -1,0 +1,89 @@
+"""The queue of Runs: which one a worker may take next, and which never will be taken.
+
+Order: a block of a comparison that was begun is finished first, since a drift of the machine must fall on both arms alike; then
+the place that `perfd.domain.purpose` gives; then the order of planning, in which base stands before head.
+"""
+
+from datetime import datetime
+
+from sqlalchemy import ARRAY, ColumnElement, Connection, Integer, Select, and_, case, cast, exists, false, func, or_, select
+
+from perfd import HARNESS_VERSION
+from perfd.domain.build import BuildState
+from perfd.domain.occasion import Occasion
+from perfd.domain.run import Arm, RunState
+from perfd.store import tables
+
+R = tables.run.c
+B = tables.build.c
+Occ = tables.occasion.c
+D = tables.device.c
+_mate = tables.run.alias("mate")
+PLACES_A_BLOCK = 4
+"""Places of an ABBA block, as `perfd.rules.compare.abba_order` lays them."""
+
+
+def claimable(device_class: str, worker: str, device: str | None, now: datetime, occasion: Occasion | None) -> Select[int]:
+    """The id of the Run that the worker (host:pid:…) takes next on that device of its host (any, where none is named).
+
+    Its row is locked, and rows that others have locked are passed over.
+    """
+    asked = (
+        select(R.id)
+        .join(tables.build, B.id == R.build_id)
+        .join(tables.occasion, Occ.id == R.occasion_id)
+        .where(
+            R.state == RunState.QUEUED.value,
+            R.device_class == device_class,
+            B.state == BuildState.BUILT.value,
+            or_(R.not_before.is_(None), R.not_before <= now),
+            may_measure(),
+            or_(R.arm == Arm.ONLY.value, ~_block_is_elsewhere(worker, device)),
+        )
+        .order_by(_block_is_begun().desc(), func.coalesce(R.ranks_at, R.queued_at), R.id)
+        .limit(1)
+        .with_for_update(of=tables.run, skip_locked=True)
+    )
+    return asked if occasion is None else asked.where(Occ.name == occasion.name)
+
+
+def may_measure(version: str = HARNESS_VERSION) -> ColumnElement[bool]:
+    """Whether a perfd of that version can measure what the occasion's planner wrote down: one as new as the planner can."""
+    return cast(func.string_to_array(Occ.harness, "."), ARRAY(Integer)) <= cast(
+        [int(part) for part in version.split(".")], ARRAY(Integer)
+    )
+
+
+def too_new(connection: Connection) -> dict[str, int]:
+    """How many queued Runs wait for a newer perfd, by the version that planned them."""
+    asked = (
+        select(Occ.harness, func.count())
+        .join(tables.run, R.occasion_id == Occ.id)
+        .where(R.state == RunState.QUEUED.value, ~may_measure())
+        .group_by(Occ.harness)
+    )
+    return dict(connection.execute(asked).tuples().all())
+
+
+def _of_the_same_block() -> ColumnElement[bool]:
+    return and_(
+        _mate.c.occasion_id == R.occasion_id,
+        _mate.c.workload_id == R.workload_id,
+        _mate.c.model_id.is_not_distinct_from(R.model_id),
+        _mate.c.block // PLACES_A_BLOCK == R.block // PLACES_A_BLOCK,
+        _mate.c.id != R.id,
+    )
+
+
+def _block_is_begun() -> ColumnElement[bool]:
+    begun = exists().where(_of_the_same_block(), _mate.c.device_id.is_not(None))
+    return case((R.arm == Arm.ONLY.value, false()), else_=begun)
+
+
+def _block_is_elsewhere(worker: str, device: str | None) -> ColumnElement[bool]:
+    """Whether another Run of its block is being measured by somebody else, or was measured on another device."""
+    host = D.host == worker.split(":", 1)[0]
+    here = host if device is None else and_(host, D.name == device)
+    other = select(D.id).where(~here)
+    by_others = and_(_mate.c.state == RunState.CLAIMED.value, _mate.c.claimed_by != worker)
+    return exists().where(_of_the_same_block(), or_(by_others, _mate.c.device_id.in_(other)))
