@@ -10,6 +10,9 @@ from perfd.builders.words import Progress, quiet
 from perfd.domain.subject import Revision, Source
 from perfd.errors import BadInputError
 
+FORMAT = "--format=%H%x00%P%x00%cI%x00%s"
+"""Of a line that `as_revision` reads."""
+
 
 def revisions(source: Source, state: Path, progress: Progress = quiet) -> tuple[Revision, ...]:
     """The commits along the first parents of the tracked branch, oldest first; ordinals count from 0 and never go back.
@@ -18,10 +21,10 @@ def revisions(source: Source, state: Path, progress: Progress = quiet) -> tuple[
     stay buildable.
     """
     mirror = up_to_date(source, state, progress)
-    said = git(mirror, "log", "--first-parent", "--reverse", "--format=%H%x00%P%x00%cI%x00%s", tracked(source.branch), "--")
+    said = git(mirror, "log", "--first-parent", "--reverse", FORMAT, tracked(source.branch), "--")
     shifts = read_shifts(ordinals_of(mirror, source.branch))
     # Commit messages may hold other line ends than \n, which splitlines would take for new commits.
-    return tuple(_revision(ordinal(place, shifts), line) for place, line in enumerate(said.rstrip("\n").split("\n")))
+    return tuple(as_revision(ordinal(place, shifts), line) for place, line in enumerate(said.rstrip("\n").split("\n")))
 
 
 def merge_base(source: Source, one: str, other: str, state: Path) -> str:
@@ -47,7 +50,8 @@ def check_out(source: Source, commit: str, into: Path, state: Path) -> None:
         index.unlink(missing_ok=True)
 
 
-def _revision(place: int, line: str) -> Revision:
+def as_revision(place: int, line: str) -> Revision:
+    """The Revision that a line of `git log` tells: hash, parents, date and title."""
     name, parents, committed, title = line.split("\0", 3)
     return Revision(
         name=name,

@@ -37,7 +37,7 @@ def up_to_date(source: Source, state: Path, progress: Progress) -> Path:
 
 
 def _update(mirror: Path, source: Source, progress: Progress) -> None:
-    location = _location(source)
+    location = location_of(source)
     heads = _heads(source, location)
     if not heads:
         raise BadInputError(f"{source.location} has no commits yet: push one to {source.branch}")
@@ -101,7 +101,7 @@ def with_commit(source: Source, commit: str, state: Path) -> Path:
 
 def _fetch_commit(mirror: Path, source: Source, commit: str) -> None:
     try:
-        _fetch(mirror, _location(source), f"+{commit}:refs/perfd/kept/{commit}", source)
+        _fetch(mirror, location_of(source), f"+{commit}:refs/perfd/kept/{commit}", source)
     except PerfdError as error:
         raise BadInputError(f"{source.location} has no commit {commit[:12]}: {error.message}") from None
 
@@ -163,13 +163,13 @@ def tracked(branch: str) -> str:
 
 def _mirror(source: Source, state: Path) -> Path:
     """The mirror's folder; the name shows the repository, the hash keeps two of one name apart."""
-    location = _location(source)
+    location = location_of(source)
     name = re.sub(r"[^A-Za-z0-9_-]", "-", location.rstrip("/").rpartition("/")[2].removesuffix(".git"))
     folder = state.absolute() / "sources"
     folder.mkdir(parents=True, exist_ok=True)
     return folder / f"{name}-{sha256(location.encode()).hexdigest()[:12]}.git"
 
 
-def _location(source: Source) -> str:
+def location_of(source: Source) -> str:
     """A URL as it is, a path made absolute: git runs in other folders than the one that the path was written for."""
     return source.location if _URL.match(source.location) else str(Path(source.location).expanduser().absolute())
