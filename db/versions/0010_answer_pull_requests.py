@@ -212,6 +212,12 @@ def upgrade() -> None:
             "head", sa.Text(), nullable=False, comment="The commit that is measured; an approval counts for this one only."
         ),
         sa.Column(
+            "head_at",
+            sa.DateTime(timezone=True),
+            nullable=False,
+            comment="When the pull request had this head first, by the forge's clock.",
+        ),
+        sa.Column(
             "attempt",
             sa.Integer(),
             autoincrement=False,

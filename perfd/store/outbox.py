@@ -1,6 +1,6 @@
 """The outbox: messages written in the database, sent afterwards, each once."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -49,9 +49,15 @@ class Outbox:
         with self.engine.begin() as connection:
             return tuple(Message(*row) for row in connection.execute(asked.order_by(X.id)))
 
-    def claim(self, now: datetime, again_after: timedelta) -> Message | None:
-        """The message that has been due longest; unless `sent` is called, it is due again after that time."""
-        due = select(X.id).where(X.done_at.is_(None), X.next_at <= now).order_by(X.next_at, X.id).limit(1)
+    def claim(
+        self, now: datetime, again_after: timedelta, kinds: Collection[str] = (), but: Collection[str] = ()
+    ) -> Message | None:
+        """The message that has been due longest, of these kinds (none: of any) but not of those.
+
+        Unless `sent` is called, it is due again after that time.
+        """
+        wanted = [*([X.kind.in_(kinds)] if kinds else ()), X.kind.not_in(but)]
+        due = select(X.id).where(X.done_at.is_(None), X.next_at <= now, *wanted).order_by(X.next_at, X.id).limit(1)
         taken = (
             update(tables.outbox)
             .where(X.id == due.with_for_update(skip_locked=True).scalar_subquery())
@@ -67,6 +73,12 @@ class Outbox:
         with self.engine.begin() as connection:
             done = update(tables.outbox).where(X.id == message.id, X.done_at.is_(None)).values(done_at=now)
             return connection.execute(done).rowcount == 1
+
+    def given_up(self, message: Message, reason: str, now: datetime) -> None:
+        """The message is never tried again, and says why."""
+        over = update(tables.outbox).where(X.id == message.id, X.done_at.is_(None))
+        with self.engine.begin() as connection:
+            connection.execute(over.values(last_error=clean(reason), done_at=now))
 
     def failed(self, message: Message, reason: str, next_at: datetime) -> None:
         """The message is tried again then."""

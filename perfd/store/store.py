@@ -16,6 +16,7 @@ from perfd.store import migrate, tables
 from perfd.store.bisects import Bisects
 from perfd.store.builds import Builds
 from perfd.store.confirmations import Confirmations
+from perfd.store.deliveries import Deliveries
 from perfd.store.devices import Devices
 from perfd.store.embedded import EmbeddedPostgres
 from perfd.store.judgements import Judgements
@@ -25,6 +26,9 @@ from perfd.store.occasions import Occasions
 from perfd.store.outbox import Outbox
 from perfd.store.pages import Pages
 from perfd.store.plans import Plans
+from perfd.store.posts import Posts
+from perfd.store.pull_jobs import PullJobs
+from perfd.store.pulls import Pulls
 from perfd.store.regressions import Regressions
 from perfd.store.runs import Runs
 from perfd.store.subjects import Subjects
@@ -113,6 +117,32 @@ class Store:
     def outbox(self) -> Outbox:
         """Messages on their way out."""
         return Outbox(self.engine)
+
+    @property
+    def deliveries(self) -> Deliveries:
+        """Webhooks."""
+        return Deliveries(self.engine)
+
+    @property
+    def pulls(self) -> Pulls:
+        """Pull requests."""
+        return Pulls(self.engine)
+
+    @property
+    def pull_jobs(self) -> PullJobs:
+        """The answering of pull requests."""
+        return PullJobs(self.engine)
+
+    @property
+    def posts(self) -> Posts:
+        """Comments and checks."""
+        return Posts(self.engine)
+
+    @contextmanager
+    def post_lock(self, post: int) -> Iterator[bool]:
+        """Whether this process may send that comment or check while the block runs."""
+        with session_lock(self.engine, f"post:{post}") as got:
+            yield got
 
     @property
     def plans(self) -> Plans:

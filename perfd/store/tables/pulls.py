@@ -70,6 +70,7 @@ pull_job = Table(
     identity("The number that a check is told apart by."),
     reference("pull_request_id", "pull_request", "The pull request."),
     text("head", "The commit that is measured; an approval counts for this one only."),
+    moment("head_at", "When the pull request had this head first, by the forge's clock."),
     whole("attempt", "Counted from 1 for each head: a head may be asked again."),
     text("state", "waiting, queued, running, done, failed, superseded or expired."),
     text("reason", "Why it is in that state, in a sentence.", default=""),
