@@ -16,6 +16,7 @@ from perfd.schedule import start_clock
 from perfd.site.app import create_app
 from perfd.site.serve import LOOPBACK, PORT, listen, serve_site
 from perfd.stages.context import Context
+from perfd.stages.launching import open_due_checkpoints
 from perfd.stages.night import next_night, open_due_night, work_off
 from perfd.store.trouble import DATABASE_GONE, said
 
@@ -73,6 +74,7 @@ def _fire(context: Context) -> None:
     night = open_due_night(context.store, context.config.schedule, context.now())
     if night is not None:
         context.tell.say("clock", f"{night.name} is due")
+    open_due_checkpoints(context)
 
 
 @contextmanager

@@ -135,9 +135,11 @@ def _undecided(found: Comparison) -> str:
 
 
 def _out_of_time(context: Context, occasion: Occasion) -> bool:
-    """Whether the comparison re-measures a suspect, and its night has no device minutes left for that."""
-    budget_s = context.config.schedule.confirm_minutes * 60.0
-    return context.store.confirmations.of(occasion) is not None and context.store.confirmations.spent_s(occasion) >= budget_s
+    """Whether it re-measures a suspect, or belongs to a Checkpoint, and has spent the device minutes that there are for it."""
+    if context.store.confirmations.of(occasion) is not None:
+        return context.store.confirmations.spent_s(occasion) >= context.config.schedule.confirm_minutes * 60.0
+    found = context.store.launches.of_comparison(occasion)
+    return found is not None and context.store.launches.spent_s(occasion) >= found[0].launch.compare_minutes * 60.0
 
 
 def _asked(context: Context, occasion: Occasion) -> Asked | None:

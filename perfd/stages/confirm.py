@@ -1,6 +1,7 @@
 """confirm: a suspect is measured again, first bad Build against last good one in turn, before a person is woken.
 
-One unit of work is to settle a re-measurement that is over, to open a Build's comparison with itself, or to open one of another.
+One unit of work is to settle a re-measurement that is over, to open the comparison beside a Checkpoint, to open a Build's
+comparison with itself, or to open one of another.
 Each stands in the database in one transaction, so that doing it twice is harmless. The comparison itself is worked off like any.
 """
 
@@ -14,6 +15,7 @@ from perfd.domain.run import Arm, OccasionKind, Point
 from perfd.domain.verdict import ChangeKind
 from perfd.rules.confirm import TOWARDS, ConfirmPolicy, conclude, worth_remeasuring
 from perfd.stages.aa import open_aa
+from perfd.stages.checkpoint import open_beside
 from perfd.stages.comparison import Comparison, block_of, gone, look
 from perfd.stages.context import Context
 from perfd.stages.members import remeasured, strength
@@ -38,8 +40,8 @@ class _Arms:
 
 
 def confirm(context: Context) -> bool:
-    """One re-measurement is settled or opened, or a Build's comparison with itself is opened; False when there is none to."""
-    return _settle(context) or open_aa(context) or _open(context)
+    """One re-measurement is settled or opened, or a comparison beside a Checkpoint, or an A/A one; False when there is none to."""
+    return _settle(context) or open_beside(context) or open_aa(context) or _open(context)
 
 
 def _settle(context: Context) -> bool:

@@ -13,6 +13,8 @@ from perfd.rules.compare import combine
 from perfd.rules.confirm import OPEN
 from perfd.rules.regressions import OPENING
 from perfd.stages.aa import look_at_itself
+from perfd.stages.checkpoint import is_waited_for
+from perfd.stages.checkpoint_report import checkpoint_report
 from perfd.stages.comparison import Comparison, Line, is_told, look
 from perfd.stages.context import Context
 from perfd.stages.labels import label
@@ -45,7 +47,9 @@ def _close(context: Context) -> bool:
 
 
 def _waits(context: Context, occasion: Occasion) -> bool:
-    """Whether a night is still measured again, or against itself: its report tells what came of that."""
+    """Whether a night or a Checkpoint is still measured again, or against itself: its report tells what came of that."""
+    if occasion.kind is OccasionKind.CHECKPOINT:
+        return is_waited_for(context, occasion)
     if occasion.kind is not OccasionKind.NIGHT:
         return False
     unsettled = {row.occasion for row in context.store.confirmations.unsettled()}
@@ -59,6 +63,8 @@ def _told(context: Context, occasion: Occasion) -> dict[str, Any]:
         return {"verdict": to_json(verdict), "rows": [_row(line) for line in lines], "failures": []}
     if occasion.kind is OccasionKind.COMPARE:
         return comparison_report(look(context, occasion))
+    if occasion.kind is OccasionKind.CHECKPOINT:
+        return checkpoint_report(context, occasion)
     tell_due(context)
     return night_report(context, occasion)
 
