@@ -40,13 +40,13 @@ def page(connection: Connection, key: str) -> RunPage | None:
 
 
 def blocks(connection: Connection, occasion_id: int) -> tuple[ArmSamples, ...]:
-    """Every Run of a comparison with its raw Samples, by Workload and block."""
+    """Every Run of a comparison with its raw Samples, by Workload, Model and block."""
     runs = reading.run_rows(connection, R.occasion_id == occasion_id)
     ids = [run.id for run in runs]
     measured = samples.of_runs(connection, ids)
     hardware = select(R.id, tables.environment.c.hardware_hash).join(tables.environment).where(R.id.in_(ids))
     hashes: dict[int, str] = dict(connection.execute(hardware).all())
-    ordered = sorted(runs, key=lambda run: (run.workload, run.block, run.id))
+    ordered = sorted(runs, key=lambda run: (run.workload, run.model, run.block, run.id))
     return tuple(ArmSamples(run, measured.get(run.id, ()), hashes.get(run.id)) for run in ordered)
 
 
