@@ -21,6 +21,8 @@ class AnswerRow:
     verdict: Verdict
     gates: bool = False
     """Whether it may fail the check: a gate of the configuration speaks of it, and it passes its own A/A comparisons."""
+    counts: bool = True
+    """False for what is only told: a resource, or the engine's start, about which nothing sure can be said."""
     link: str = ""
     """The address of its Series or of the comparison; empty where no site is known."""
 
@@ -86,5 +88,10 @@ class Answer:
     version: str = ""
 
     def counted(self, outcome: Outcome) -> int:
-        """How many rows have that outcome."""
-        return sum(row.verdict.outcome is outcome for row in self.rows)
+        """How many of the rows that count have that outcome."""
+        return sum(row.verdict.outcome is outcome for row in self.counting)
+
+    @property
+    def counting(self) -> tuple[AnswerRow, ...]:
+        """The rows that decide."""
+        return tuple(row for row in self.rows if row.counts)

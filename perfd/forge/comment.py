@@ -64,10 +64,10 @@ def details_of(answer: Answer, longest: int) -> str:
 def sentence(answer: Answer) -> str:
     """The verdict with its counts, and what was not measured among them; a plain line."""
     subject = plain(answer.subject)
-    if not answer.rows:
+    if not answer.counting:
         return f"Nothing could be measured of {subject}: {_unmeasured(len(answer.unmeasured))}"
     counts = [f"{answer.counted(one)} {one}" for one in _COUNTED if answer.counted(one)]
-    rows = len(answer.rows)
+    rows = len(answer.counting)
     told = f"{_OPENING[answer.verdict.outcome].format(subject)}: "
     told += f"{', '.join(counts)} of {rows} metric{'' if rows == 1 else 's'}"
     return f"{told}; {_unmeasured(len(answer.unmeasured))}"
@@ -116,9 +116,9 @@ def _measured(answer: Answer) -> str:
 
 
 def _table(answer: Answer) -> Iterator[str]:
-    if not answer.rows:
+    if not answer.counting:
         return
-    shown = leading(answer.rows)
+    shown = leading(answer.counting)
     yield table_of(shown)
     more = len(answer.rows) - len(shown)
     if more:

@@ -1,0 +1,152 @@
+"""What a comparison is told as: its rows with their gates, what was not measured and why, and how far to believe it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import groupby
+from urllib.parse import quote
+
+from perfd import HARNESS_VERSION
+from perfd.domain.answer import Against, Answer, AnswerRow, Unmeasured
+from perfd.domain.area import Gate
+from perfd.domain.numbers import percent
+from perfd.domain.occasion import Occasion
+from perfd.domain.run import Arm, RunState
+from perfd.rules.aa import alarm_rate
+from perfd.rules.suspects import epoch_difference
+from perfd.stages.aa import failing
+from perfd.stages.comparison import PLACES_A_BLOCK, Line, is_told, look
+from perfd.stages.context import Context
+from perfd.store.records import ArmSamples, RunPage
+
+WINDOW = timedelta(days=30)
+"""How far back A/A comparisons count."""
+NOT_YET = "it was not measured yet when the answer was due"
+
+
+@dataclass(frozen=True)
+class Asking:
+    """What is known of a question beside its measurements."""
+
+    subject: str
+    head: str
+    against: Against
+    gates: tuple[Gate, ...] = ()
+    why: str = ""
+    reproduce: str = ""
+    remarks: tuple[str, ...] = ()
+    site: str = ""
+    """Where people reach perfd's pages; empty: no links."""
+
+
+def answer_of(context: Context, occasion: Occasion, asking: Asking) -> Answer:
+    """The answer as the blocks that were measured so far give it: a pure reading."""
+    found = look(context, occasion)
+    blocks = context.store.pages.blocks(occasion)
+    done = [one for one in blocks if one.run.state is RunState.DONE]
+    page = page_of(asking.site, occasion)
+    return Answer(
+        subject=asking.subject,
+        head=asking.head,
+        against=asking.against,
+        verdict=found.verdict,
+        rows=tuple(_rows(context, found.lines, blocks, asking, page)),
+        unmeasured=tuple(_unmeasured(context, blocks)),
+        now=context.now(),
+        device=done[0].run.device_class if done else "",
+        environment=_environment(context, done),
+        blocks=max((one.run.block // PLACES_A_BLOCK + 1 for one in done), default=0),
+        why=asking.why,
+        reproduce=asking.reproduce,
+        remarks=asking.remarks,
+        alarms=alarms(context, asking.subject, found.lines),
+        page=page,
+        plot=plot_of(asking.site, occasion) if found.lines else "",
+        version=HARNESS_VERSION,
+    )
+
+
+def page_of(site: str, occasion: Occasion) -> str:
+    """The address of the comparison on the site."""
+    return f"{site.rstrip('/')}/compare/{quote(occasion.name, safe='')}" if site else ""
+
+
+def plot_of(site: str, occasion: Occasion) -> str:
+    """The address of the comparison's picture."""
+    return f"{site.rstrip('/')}/plots/compare/{quote(occasion.name, safe='')}.png" if site else ""
+
+
+def _rows(
+    context: Context, lines: Sequence[Line], blocks: Sequence[ArmSamples], asking: Asking, page: str
+) -> Iterator[AnswerRow]:
+    untrusted = failing(context, WINDOW)
+    classes = {(one.run.workload, one.run.model): one.run.device_class for one in blocks}
+    for line in lines:
+        key = (asking.subject, line.workload, line.model, classes[line.workload, line.model], line.metric.name)
+        gated = any(gate.holds(line.workload, line.workload_class, line.metric.name) for gate in asking.gates)
+        yield AnswerRow(
+            workload_class=line.workload_class,
+            workload=line.workload,
+            model=line.model,
+            metric=line.metric,
+            base=line.base,
+            head=line.head,
+            verdict=line.decision.verdict,
+            gates=gated and key not in untrusted,
+            counts=is_told(line.metric, line.decision.verdict),
+            link=page,
+        )
+
+
+def _unmeasured(context: Context, blocks: Sequence[ArmSamples]) -> Iterator[Unmeasured]:
+    """Each Workload of which one arm gave nothing, with the reason and the log of the first Run that failed."""
+    for (workload, model), group in groupby(blocks, key=lambda one: (one.run.workload, one.run.model)):
+        runs = [one.run for one in group]
+        missing = {Arm.BASE, Arm.HEAD} - {run.arm for run in runs if run.state is RunState.DONE}
+        if not missing:
+            continue
+        arms = " and ".join(sorted(missing))
+        bad = next((run for run in runs if run.arm in missing and run.failure is not None), None)
+        what = f"{runs[0].workload_class} {workload}{f' ({model})' if model else ''}, {arms}"
+        page = None if bad is None else context.store.pages.run_page(bad.key)
+        reason = NOT_YET if bad is None else f"{bad.failure}: {bad.reason}"
+        yield Unmeasured(what, reason, "" if page is None else page.log_tail)
+
+
+def _environment(context: Context, done: Sequence[ArmSamples]) -> str:
+    """Whether both arms ran on the same hardware, and what they were built with differently."""
+    if not done:
+        return ""
+    if len({one.hardware_hash for one in done}) > 1:
+        return "The arms ran on different hardware or clock policies, so that they cannot be compared"
+    pages = [_first(context, done, arm) for arm in (Arm.BASE, Arm.HEAD)]
+    software = [{**page.spec.toolchain, **page.spec.dependencies} for page in pages if page is not None]
+    difference = epoch_difference(software[0], software[-1])
+    hosts = sorted({page.environment.device.host for page in pages if page is not None and page.environment is not None})
+    where = f" of {', '.join(hosts)}" if hosts else ""
+    return f"Both arms ran on the same hardware{where} and clock policy, with " + (
+        f"other dependencies: {difference}" if difference else "the same toolchain and dependencies"
+    )
+
+
+def _first(context: Context, done: Sequence[ArmSamples], arm: Arm) -> RunPage | None:
+    key = next((one.run.key for one in done if one.run.arm is arm), None)
+    return None if key is None else context.store.pages.run_page(key)
+
+
+def alarms(context: Context, subject: str, lines: Sequence[Line]) -> str:
+    """How often these Series were called different although the same Build stood on both sides, as a sentence."""
+    asked = {(line.workload, line.model, line.metric.name) for line in lines}
+    wrong = of = 0
+    for row in context.store.trust.aa(context.now() - WINDOW):
+        mine = {
+            metric for workload, model, metric in asked if (row.subject, row.workload, row.model) == (subject, workload, model)
+        }
+        of += len(row.judged & mine)
+        wrong += len(row.different & mine)
+    if not of:
+        return f"False alarms of these Series in the last {WINDOW.days} days: none of them was compared with itself yet"
+    rate = alarm_rate(wrong, of)
+    low, high = (percent(end).lstrip("+") for end in rate.interval)
+    share = percent(rate.rate).lstrip("+")
+    return f"False alarms of these Series in the last {WINDOW.days} days: {share} ({low} to {high}), {wrong} of {of} comparisons"
