@@ -1,9 +1,7 @@
 """The sandbox: whatever a model's program tries, it is ended, it reaches nothing of the host, and it is not right."""
 
-import getpass
 import os
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -11,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from perfd.bench.cage.plan import PROGRAM
+from perfd.bench.cage.run import Ended, Ran
 from perfd.bench.tasks.humaneval import passes
 from perfd.bench.tasks.items import Answer, Place
-from perfd.bench.tasks.sandbox import CAGE, Ended, Ran, check_sandbox, run_program
+from perfd.bench.tasks.sandbox import check_sandbox, run_program
 from perfd.errors import BadInputError
 
 TESTS = "def check(candidate):\n    assert candidate() == 1\n"
@@ -86,8 +86,8 @@ def test_a_program_sees_no_environment_no_arguments_and_an_empty_folder(run: Run
     monkeypatch.setenv("PERFD_DATABASE_URL", "postgresql://secret")
     ran = run("import os, sys\nprint(sorted(os.environ), sys.argv[1:], os.listdir('.'), os.getcwd())")
 
-    assert "secret" not in ran.output
-    assert ran.output.strip() in {"[] [] ['program.py'] /cage", "['LC_CTYPE'] [] ['program.py'] /cage"}
+    assert b"secret" not in ran.output
+    assert ran.output.strip() in {b"[] [] ['program.py'] /cage", b"['LC_CTYPE'] [] ['program.py'] /cage"}
 
 
 def test_a_program_reads_nothing_of_the_host_and_sees_no_process(run: Run, tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_a_program_reads_nothing_of_the_host_and_sees_no_process(run: Run, tmp_p
         "print(os.getpid() < 10, os.getuid() != 0, os.path.exists('/proc'))"
     )
 
-    assert ran.output.split() == ["FileNotFoundError"] * 5 + ["True", "True", "False"]
+    assert ran.output.split() == [b"FileNotFoundError"] * 5 + [b"True", b"True", b"False"]
 
 
 def test_a_program_writes_nothing_outside_its_folder(run: Run) -> None:
@@ -112,7 +112,7 @@ def test_a_program_writes_nothing_outside_its_folder(run: Run) -> None:
         "open('mine', 'w').write('x')\nprint('own')\n"
     )
 
-    assert ran.output.split() == ["refused"] * 6 + ["own"]
+    assert ran.output.split() == [b"refused"] * 6 + [b"own"]
 
 
 def test_a_program_has_no_network_not_even_loopback(run: Run) -> None:
@@ -125,7 +125,7 @@ def test_a_program_has_no_network_not_even_loopback(run: Run) -> None:
             "    except OSError:\n        print('refused')\n"
         )
 
-    assert ran.output.split() == ["refused", "refused"]
+    assert ran.output.split() == [b"refused", b"refused"]
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_a_program_has_no_network_not_even_loopback(run: Run) -> None:
     [
         "import os\nwhile True:\n    os.fork()",
         "kept = []\nwhile True:\n    kept.append(bytearray(1 << 24))",
-        "open('big', 'wb').write(b'x' * (3 << 20))",
+        "open('big', 'wb').write(b'x' * (30 << 20))",
         "print('y' * (8 << 20))",
         "import ctypes\nctypes.string_at(0)",
         "def deeper():\n    deeper()\ndeeper()",
@@ -161,7 +161,7 @@ def test_a_program_that_takes_too_much_ends_badly(run: Run, program: str) -> Non
     ran = run(program)
 
     assert ran.ended is not Ended.WELL
-    assert len(ran.output) <= 65_536
+    assert len(ran.output) <= PROGRAM.output_bytes
 
 
 def test_a_program_that_sleeps_is_ended_by_the_clock(run: Run) -> None:
@@ -185,7 +185,7 @@ def test_nothing_that_a_program_started_outlives_it(run: Run) -> None:
         "time.sleep(0.3)\nprint('ended')"
     )
 
-    assert run(program).output.strip() == "ended"
+    assert run(program).output.strip() == b"ended"
     assert [folder for folder in Path("/proc").glob("[0-9]*") if mark.encode() in command_of(folder)] == []
 
 
@@ -198,43 +198,3 @@ def command_of(folder: Path) -> bytes:
 
 def test_a_program_cannot_pass_for_a_host_without_cages(run: Run) -> None:
     assert run("raise SystemExit(97)").ended is Ended.BADLY
-
-
-def test_where_no_cage_can_be_built_nothing_runs(work: Path) -> None:
-    """Inside a cage nobody may build another one: the same file says so there."""
-    inner = CAGE.read_text().replace("sys.stdin.buffer.read()", "b'print(12345)'").replace("sys.argv[1]", "'/cage'")
-    ran = run_program(inner, work)
-
-    assert ran.ended is Ended.BADLY
-    assert ran.output.strip().endswith("a user namespace")
-    assert "12345" not in ran.output
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason=f"runs as {getpass.getuser()}: only root can become another user")
-def test_an_ordinary_user_has_the_same_cage(work: Path) -> None:
-    """In a user namespace; a host may forbid those to ordinary users, and then programs are refused, never run."""
-    program = "import os\nprint(os.getpid() < 10, os.listdir('/cage'), os.path.exists('/etc/passwd'))"
-    cage = work / "cage.py"
-    cage.write_bytes(CAGE.read_bytes())
-    folder = work / "for another"
-    folder.mkdir()
-    for path in (work, folder, *work.parents[:2]):
-        path.chmod(0o755)
-    try:
-        ran = subprocess.run(
-            ["/usr/bin/python3", "-I", "-S", str(cage), str(folder)],
-            input=program,
-            capture_output=True,
-            text=True,
-            check=False,
-            user=65_534,
-            group=65_534,
-            extra_groups=(),
-            env={},
-        )
-    finally:
-        cage.unlink()
-        folder.rmdir()
-    if ran.returncode == 97 or not Path("/usr/bin/python3").exists():
-        pytest.skip(f"this host forbids it: {ran.stdout}")
-    assert ran.stdout.split("\n")[0] == "True ['program.py'] False", ran.stderr

@@ -3,9 +3,10 @@
 import secrets
 from collections.abc import Mapping
 
+from perfd.bench.cage.run import Ended
 from perfd.bench.tasks.folder import check_pinned, read_rows, taken, text_of
 from perfd.bench.tasks.items import Answer, Item, Place, TaskItems
-from perfd.bench.tasks.sandbox import Ended, check_sandbox, run_program
+from perfd.bench.tasks.sandbox import check_sandbox, run_program
 from perfd.domain.identity import Json
 
 DATA = "HumanEval.jsonl"
@@ -32,4 +33,4 @@ def passes(prompt: str, answer: Answer, tests: str, entry: str, place: Place) ->
     word = secrets.token_hex(16)
     program = f"{prompt}{answer.text}\n\n{tests}\n\ncheck({entry})\nprint({word!r})\n"
     ran = run_program(program, place.work)
-    return ran.ended is Ended.WELL and ran.output.rstrip().endswith(word)
+    return ran.ended is Ended.WELL and ran.output.rstrip().endswith(word.encode())
