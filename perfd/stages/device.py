@@ -2,10 +2,11 @@
 
 import socket
 from dataclasses import dataclass
+from functools import cache
 
 from perfd.bench import machine
 from perfd.bench.kernels.workloads import ARCHITECTURES, INTERPRETED
-from perfd.config import Config
+from perfd.config import Config, DeviceConfig
 from perfd.domain.environment import Device
 
 
@@ -15,11 +16,19 @@ class Bench:
 
     device: Device
     threads: int
+    limits: DeviceConfig | None = None
+    """What it is held to before a Run; absent where nothing is timed."""
 
 
 def measuring(config: Config) -> tuple[Bench, ...]:
     """The devices of the configuration, as they are on this machine."""
-    return tuple(Bench(machine.device(device.name, device.threads), device.threads) for device in config.devices)
+    return tuple(Bench(_named(one.name, one.threads), one.threads, one) for one in config.devices)
+
+
+@cache
+def _named(name: str, threads: int) -> Device:
+    """Found once in the life of a process, so that a GPU that vanishes keeps its name, and the worker goes on with the rest."""
+    return machine.device(name, threads)
 
 
 def benches(config: Config) -> tuple[Bench, ...]:

@@ -16,10 +16,12 @@ from perfd.stages.build import build
 from perfd.stages.confirm import confirm
 from perfd.stages.context import Context, is_dead
 from perfd.stages.device import measuring
+from perfd.stages.flight import is_patient, why_not_measured
 from perfd.stages.judge import judge
 from perfd.stages.measure import measure
 from perfd.stages.patience import patiently
 from perfd.stages.plan import plan
+from perfd.stages.quarantine import quarantine
 from perfd.stages.report import report
 from perfd.stages.subjects import Wanted
 from perfd.stages.watch import watch
@@ -36,6 +38,7 @@ STAGES: dict[str, Stage] = {
     "bisect": bisect,  # before the judge: a comparison of a bisection is decided by the one Metric that it asks about
     "judge": judge,
     "confirm": confirm,
+    "quarantine": quarantine,
     "report": report,
 }
 WAIT_S = 1.0
@@ -98,12 +101,16 @@ def run_to_report(context: Context, occasion: Occasion) -> None:
 def _open_for(context: Context, occasion: Occasion) -> list[Occasion]:
     """The occasion, and what is measured again or against itself for it, where Runs of it may be waiting."""
     beside = [occasion, *context.store.occasions.beside(occasion)]
+    checkpoint = context.store.launches.of(occasion)
+    if checkpoint is not None and checkpoint[1].comparison is not None:
+        beside.append(checkpoint[1].comparison)
     return [one for one in beside if context.store.occasions.state(one) is OccasionState.PLANNED]
 
 
 def _close_missing(context: Context, occasion: Occasion) -> bool:
     """What no worker has taken is missing; returns whether there was anything."""
-    return any(context.store.runs.close_missing(one, NOBODY_CAME, context.now()) for one in _open_for(context, occasion))
+    why = "; ".join(filter(None, (why_not_measured(context), NOBODY_CAME)))
+    return any(context.store.runs.close_missing(one, why, context.now()) for one in _open_for(context, occasion))
 
 
 def _others_work(context: Context, occasion: Occasion) -> bool:
@@ -122,4 +129,4 @@ def _is_under_way(context: Context, occasion: Occasion) -> bool:
     taken = any(is_taken(bench.device.name) for bench in measuring(context.config)) if counts[RunState.QUEUED] else False
     if taken:
         context.tell.steps("measure", 0, counts[RunState.QUEUED], "another perfd process of this host measures; waiting for it")
-    return taken
+    return taken or (counts[RunState.QUEUED] > 0 and is_patient(context))

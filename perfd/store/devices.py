@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, Select, func, select, update
+from sqlalchemy import ColumnElement, Connection, Engine, Select, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 
+from perfd.domain.build import BuildState
 from perfd.domain.codec import from_json, to_json
 from perfd.domain.device import AaAnswer, Cause, DeviceRow, Quarantine, Released, Spoilt
 from perfd.domain.environment import Device
@@ -87,6 +88,21 @@ class Devices:
             connection.execute(update(tables.quarantine).where(Q.id == row.id).values(**ended))
             connection.execute(update(tables.device).where(_same(device)).values(spoilt=[], refusal="", refused_since=None))
             return _quarantines(connection, Q.id == row.id)[0]
+
+    def is_wanted(self, device_class: str, now: datetime) -> bool:
+        """Whether a Run waits that could begin on a device of that class now."""
+        asked = (
+            select(R.id)
+            .join(tables.build, tables.build.c.id == R.build_id)
+            .where(
+                R.state == RunState.QUEUED.value,
+                R.device_class == device_class,
+                tables.build.c.state == BuildState.BUILT.value,
+                or_(R.not_before.is_(None), R.not_before <= now),
+            )
+        )
+        with self.engine.begin() as connection:
+            return connection.execute(asked.limit(1)).first() is not None
 
     def rows(self) -> tuple[DeviceRow, ...]:
         """Every device, by host and name."""
