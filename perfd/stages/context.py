@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
 
@@ -29,9 +31,21 @@ def utc_now() -> datetime:
 
 
 def worker_name() -> str:
-    """host:pid:start: unique to this process even when its number is given out again."""
-    started = Path(f"/proc/{os.getpid()}/stat").read_text(encoding="utf-8").rpartition(") ")[2].split()[19]
-    return f"{socket.gethostname()}:{os.getpid()}:{started}"
+    """host:pid:start-home: unique to this process even when its number is given out again, or its host's name given twice."""
+    return f"{socket.gethostname()}:{os.getpid()}:{_started(os.getpid())[1]}-{_home()}"
+
+
+def _started(pid: int | str) -> tuple[str, str]:
+    """The state of a process, and when it was started, as the kernel counts it; raises OSError where it is gone."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(") ")[2].split()
+    return fields[0], fields[19]
+
+
+@cache
+def _home() -> str:
+    """Tells one boot and one container from another: only inside of it do process numbers mean anything."""
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    return sha256(f"{boot} {os.readlink('/proc/self/ns/pid')}".encode()).hexdigest()[:8]  # noqa: PTH115  # a namespace is no path
 
 
 @dataclass(frozen=True)
@@ -54,13 +68,14 @@ class Context:
 
 
 def is_dead(worker: str) -> bool:
-    """Whether a worker of this host has ended; what runs elsewhere is left to its lease."""
+    """Whether a worker of this host has ended; what runs elsewhere, or ran before the host was started, is left to its lease."""
     host, _, rest = worker.partition(":")
-    pid, _, started = rest.partition(":")
-    if host != socket.gethostname() or not pid.isdigit():
+    pid, _, birth = rest.partition(":")
+    started, _, home = birth.partition("-")
+    if host != socket.gethostname() or not pid.isdigit() or home not in {"", _home()}:
         return False
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(") ")[2].split()
+        state, begun = _started(pid)
     except (FileNotFoundError, ProcessLookupError):
         return True
-    return fields[19] != started or fields[0] == "Z"
+    return begun != started or state == "Z"

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
-from sqlalchemy import Engine, create_engine, make_url, select
+from sqlalchemy import Engine, create_engine, func, make_url, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import ArgumentError
 
@@ -160,6 +160,12 @@ class Store:
         """Whether this process is the one clock while the block runs."""
         with session_lock(self.engine, "clock") as got:
             yield got
+
+    def time(self) -> datetime:
+        """The database's time, in UTC."""
+        with self.engine.begin() as connection:
+            found: datetime = connection.execute(select(func.clock_timestamp())).scalar_one()
+        return found.astimezone(UTC)
 
     def began_at(self, now: datetime) -> datetime:
         """When perfd began on this database: `now` when it is asked for the first time, and the same ever after."""
