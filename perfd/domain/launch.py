@@ -7,6 +7,7 @@ from typing import Any
 
 from perfd.domain.occasion import Occasion, OccasionState
 from perfd.domain.run import OccasionKind
+from perfd.domain.subject import Revision
 
 DAYS = (0, 7, 14)
 MOST_DAYS = 50
@@ -111,3 +112,43 @@ class Todo:
     """The Change that shows its effect."""
     comparison: str = ""
     """The name of the comparison that shows its effect."""
+
+
+@dataclass(frozen=True)
+class Effect:
+    """A Change in a Series of a Launch: what one Build brought."""
+
+    change: int
+    series: int
+    workload: str
+    workload_class: str
+    metric: str
+    worse: bool
+    status: str
+    effect: float
+    interval: tuple[float, float] | None
+    build: str
+    revision: str
+    title: str
+    ordinal: int
+    regression: int | None
+
+
+@dataclass(frozen=True)
+class LaunchFacts:
+    """Everything that is stored of one Launch."""
+
+    number: int
+    launch: ModelLaunch
+    checkpoints: tuple[Checkpoint, ...]
+    reports: dict[int, dict[str, Any]] = field(default_factory=dict)
+    """By day, what its Checkpoint reported; absent until then."""
+    runs: dict[int, dict[str, int]] = field(default_factory=dict)
+    """By day, how many Runs are in which state; absent until it was opened."""
+    effects: tuple[Effect, ...] = ()
+    """Changes of the Launch's Series that stand."""
+    revisions: tuple[Revision, ...] = ()
+    """Of the Engine, on its tracked branch."""
+    todos: tuple[Todo, ...] = ()
+    comparisons: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """By name, what the comparisons of the list reported."""

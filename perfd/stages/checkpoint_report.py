@@ -17,7 +17,7 @@ from perfd.rules.launches import late_by
 from perfd.rules.suspects import epoch_difference
 from perfd.stages.comparison import measured_in, pairs_of
 from perfd.stages.context import Context
-from perfd.store.launches import LaunchRow
+from perfd.store.launch_facts import LaunchRow
 from perfd.store.records import ArmSamples, OccasionSummary, RunPage, RunRow
 
 Load: TypeAlias = tuple[str, str, str]

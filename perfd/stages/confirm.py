@@ -40,7 +40,7 @@ class _Arms:
 
 
 def confirm(context: Context) -> bool:
-    """One re-measurement is settled or opened, or a comparison beside a Checkpoint, or an A/A one; False when there is none to."""
+    """One re-measurement is settled or opened, or a comparison beside a Checkpoint or an A/A one; False when none is."""
     return _settle(context) or open_beside(context) or open_aa(context) or _open(context)
 
 

@@ -14,7 +14,8 @@ from perfd.errors import BadInputError, PerfdError
 from perfd.rules.launches import due, is_owed, late_by, refuse_past
 from perfd.stages.context import Context
 from perfd.stages.subjects import kernels, of_kernel
-from perfd.store.launches import Declared, LaunchRow
+from perfd.store.launch_facts import LaunchRow
+from perfd.store.launches import Declared
 
 REHEARSAL = "-rehearsal"
 """Ends the name of the Model of a rehearsal, so that random weights never enter the Series of real ones."""

@@ -10,15 +10,17 @@ from sqlalchemy import ColumnElement, Connection, Engine, delete, func, select, 
 from sqlalchemy.dialects.postgresql import insert
 
 from perfd.domain.codec import to_json
-from perfd.domain.launch import Checkpoint, ModelLaunch
+from perfd.domain.launch import Checkpoint, LaunchFacts, ModelLaunch
 from perfd.domain.occasion import Occasion, OccasionState
 from perfd.domain.plan import Plan
 from perfd.domain.run import OccasionKind
 from perfd.domain.subject import SubjectKind
 from perfd.errors import BadInputError
-from perfd.store import occasions, tables
+from perfd.store import launch_facts, occasions, tables
+from perfd.store.launch_facts import LaunchRow
 from perfd.store.plans import open_planned
 from perfd.store.subjects import ensure_subject
+from perfd.store.todos import Todos
 from perfd.store.writing import AnyRow, clean
 
 L = tables.launch.c
@@ -34,20 +36,6 @@ class Declared(StrEnum):
     NEW = "new"
     SAME = "as it was"
     CHANGED = "changed"
-
-
-@dataclass(frozen=True)
-class LaunchRow:
-    """A Launch with its Checkpoints in order."""
-
-    id: int
-    launch: ModelLaunch
-    known_at: datetime
-    checkpoints: tuple[Checkpoint, ...]
-
-    def day(self, day: int | None) -> Checkpoint | None:
-        """The Checkpoint of that day."""
-        return next((one for one in self.checkpoints if one.day == day), None)
 
 
 @dataclass(frozen=True)
@@ -87,6 +75,12 @@ class Launches:
         """The Launch with that number."""
         with self.engine.begin() as connection:
             return next(iter(_rows(connection, L.id == launch_id)), None)
+
+    def facts(self, row: LaunchRow) -> LaunchFacts:
+        """Everything that is stored of a Launch: reports, Changes, Revisions, and what it can still use."""
+        todos = Todos(self.engine).of(row.id)
+        with self.engine.begin() as connection:
+            return launch_facts.facts(connection, row, todos)
 
     def checkpoints(self) -> tuple[Checkpoint, ...]:
         """The Checkpoints of every Launch."""
