@@ -29,6 +29,7 @@ _STAGES = ("watch", "plan", "build", "measure", "judge", "confirm", "report", "w
 _OWN = ("bisect", "compare", "detect", "doctor", "kernels", "load", "nightly", "serve")
 main.modules = {
     "db": "perfd.cli.database",
+    "launch": "perfd.cli.launch_todo",
     **dict.fromkeys(_STAGES, "perfd.cli.stages"),
     **{name: f"perfd.cli.{name}" for name in _OWN},
 }

@@ -177,3 +177,31 @@ def _measured(facts: LaunchFacts, one: Todo) -> dict[str, Any] | None:
     verdict = report["verdict"]
     told = {"outcome": verdict["outcome"], "effect": verdict["effect"], "interval": verdict["interval"]}
     return {**told, "what": verdict["reason"].partition(";")[0], "series": None}
+
+
+def side_by_side(reports: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """A line for each class, Workload and Metric that some Launch has: its first day, its newest day, and the ratio of the two.
+
+    Launches are laid beside each other and not compared: their Models, machines and days differ.
+    """
+    lines: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for place, report in enumerate(reports):
+        for one in report["classes"]:
+            for row in one["rows"]:
+                key = (one["class"], row["workload"], row["metric"])
+                words = dict(zip(("class", "workload", "metric"), key, strict=True))
+                line = lines.setdefault(
+                    key, {**words, "unit": row["unit"], "better": row["better"], "launches": [None] * len(reports)}
+                )
+                line["launches"][place] = _ends(report, row)
+    return list(lines.values())
+
+
+def _ends(report: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any] | None:
+    real = [day for day in map(int, row["days"]) if day >= 0]
+    if not real:
+        return None
+    last = row["days"][str(max(real))]
+    first = row["days"].get(str(report["first_day"]))
+    told = {"first": None if first is None else first["value"], "day": max(real), "value": last["value"]}
+    return told | {"against": last["against"]}
