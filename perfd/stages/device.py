@@ -22,11 +22,11 @@ class Bench:
 
 def measuring(config: Config) -> tuple[Bench, ...]:
     """The devices of the configuration, as they are on this machine."""
-    return tuple(Bench(_named(one.name, one.threads), one.threads, one) for one in config.devices)
+    return tuple(Bench(named(one.name, one.threads), one.threads, one) for one in config.devices)
 
 
 @cache
-def _named(name: str, threads: int) -> Device:
+def named(name: str, threads: int) -> Device:
     """Found once in the life of a process, so that a GPU that vanishes keeps its name, and the worker goes on with the rest."""
     return machine.device(name, threads)
 

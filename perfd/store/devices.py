@@ -120,22 +120,22 @@ class Devices:
             return _quarantines(connection, _same(device))
 
     def aa(self, device: Device, since: datetime) -> tuple[AaAnswer, ...]:
-        """The reported A/A comparisons that were due from then on and measured on this device alone, oldest first."""
-        outcome = Occ.report["verdict"]["outcome"].astext
+        """The reported A/A comparisons that ended from then on and were measured on this device alone, oldest first."""
+        outcome, ended_at = Occ.report["verdict"]["outcome"].astext, func.max(R.finished_at)
         asked = (
-            select(Occ.name, Occ.nominal_at, outcome.label("outcome"))
+            select(Occ.name, ended_at.label("ended_at"), outcome.label("outcome"))
             .select_from(tables.occasion)
             .join(tables.run, R.occasion_id == Occ.id)
             .join(tables.device, D.id == R.device_id)
-            .where(Occ.kind == OccasionKind.AA.value, Occ.nominal_at >= since, outcome.is_not(None))
+            .where(Occ.kind == OccasionKind.AA.value, outcome.is_not(None))
             .group_by(Occ.id)
-            .having(func.bool_and(_same(device)))
-            .order_by(Occ.nominal_at, Occ.id)
+            .having(func.bool_and(_same(device)), ended_at >= since)
+            .order_by(ended_at, Occ.id)
         )
         called = {Outcome.BETTER: True, Outcome.WORSE: True, Outcome.SAME: False}
         with self.engine.begin() as connection:
             rows = connection.execute(asked).all()
-        return tuple(AaAnswer(row.name, row.nominal_at, called[row.outcome]) for row in rows if row.outcome in called)
+        return tuple(AaAnswer(row.name, row.ended_at, called[row.outcome]) for row in rows if row.outcome in called)
 
     def owed(self, device_classes: Collection[str]) -> tuple[Quarantine, ...]:
         """Quarantines that have made Points of these device classes void, which are not planned again yet; oldest first."""
