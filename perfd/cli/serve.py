@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import click
+from fastapi import FastAPI
 
 from perfd.cli import main
 from perfd.cli.group import FINE, answer, json_option
@@ -47,8 +48,13 @@ def serve(config_path: Path | None, host: str, port: int, clock: bool, worker: b
         if worker:
             stack.enter_context(_in_background("worker", lambda: work_off(context), context))
         tell.say("serve", f"{url}   (Ctrl-C ends it)")
-        serve_site(create_app(context.store, clock=context.now, schedule=context.config.schedule), listening)
+        serve_site(_site(context), listening)
     return FINE
+
+
+def _site(context: Context) -> FastAPI:
+    secret = context.config.github.webhook_secret
+    return create_app(context.store, clock=context.now, schedule=context.config.schedule, webhook_secret=secret)
 
 
 @contextmanager

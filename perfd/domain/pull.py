@@ -124,16 +124,9 @@ class InstallationSeen:
     removed: tuple[Repository, ...]
 
 
-@dataclass(frozen=True)
-class Pinged:
-    """The forge asks whether we are there."""
-
-    zen: str = ""
-
-
-Event: TypeAlias = PullSeen | CommentMade | CheckAsked | BranchPushed | InstallationSeen | Pinged
+Event: TypeAlias = PullSeen | CommentMade | CheckAsked | BranchPushed | InstallationSeen
 EVENTS: dict[str, type[Any]] = {
-    kind.__name__: kind for kind in (PullSeen, CommentMade, CheckAsked, BranchPushed, InstallationSeen, Pinged)
+    kind.__name__: kind for kind in (PullSeen, CommentMade, CheckAsked, BranchPushed, InstallationSeen)
 }
 """By the name under which a delivery keeps it."""
 

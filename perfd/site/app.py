@@ -8,7 +8,7 @@ from starlette.middleware.gzip import GZipMiddleware
 
 from perfd import HARNESS_VERSION
 from perfd.config import Schedule
-from perfd.site import api, builds, compare, health, home, kernels, launches, manual, regressions, runs, series, status
+from perfd.site import api, builds, compare, health, home, hooks, kernels, launches, manual, regressions, runs, series, status
 from perfd.site.headers import HeadAsGet, SecurityHeaders
 from perfd.site.site import Site
 from perfd.site.static import KeptFiles, web_folder
@@ -16,7 +16,7 @@ from perfd.site.templates import Pages
 from perfd.site.troubles import add_troubles
 from perfd.store import Store
 
-PAGES = (home, series, runs, builds, regressions, compare, kernels, launches, status, manual, health)
+PAGES = (home, series, runs, builds, regressions, compare, kernels, launches, status, manual, health, hooks)
 
 
 def utc_now() -> datetime:
@@ -24,8 +24,17 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def create_app(store: Store, *, clock: Callable[[], datetime] = utc_now, schedule: Schedule | None = None) -> FastAPI:
-    """The site over `store`; `clock` tells the moment and `schedule` when the next night is."""
+def create_app(
+    store: Store,
+    *,
+    clock: Callable[[], datetime] = utc_now,
+    schedule: Schedule | None = None,
+    webhook_secret: str | None = None,
+) -> FastAPI:
+    """The site over `store`; `clock` tells the moment and `schedule` when the next night is.
+
+    Without `webhook_secret`, which GitHub signs with, no webhook is taken.
+    """
     app = FastAPI(
         title="perfd",
         version=HARNESS_VERSION,
@@ -35,6 +44,7 @@ def create_app(store: Store, *, clock: Callable[[], datetime] = utc_now, schedul
         redoc_url=None,
     )
     app.state.site = Site(store, clock, schedule or Schedule(), Pages(clock))
+    app.state.webhook_secret = webhook_secret
     for page in PAGES:
         app.include_router(page.router, include_in_schema=False)
     app.include_router(api.router)

@@ -28,9 +28,9 @@ class Trouble(NamedTuple):
 
 
 def answer(request: Request, trouble: Trouble) -> Response:
-    """A page, or JSON for those who asked the API."""
+    """A page, or JSON for programs."""
     path = request.url.path
-    if path.startswith("/api/"):
+    if path.startswith(("/api/", "/hooks/")):
         return JSONResponse({"error": trouble.sentence, "remedy": trouble.remedy}, trouble.status)
     return site_of(request).pages.show("trouble.html", **trouble._asdict())
 

@@ -1,0 +1,54 @@
+"""perfd's own site with its webhook, and somebody who sends webhooks to it as GitHub does."""
+
+import hashlib
+import hmac
+import json
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import uvicorn
+from forge_world import NOON
+
+from perfd.site import create_app, listen
+from perfd.store import Store
+
+SECRET = "It's a Secret to Everybody"  # noqa: S105  # of tests
+
+
+@dataclass(frozen=True)
+class Hook:
+    """Sends webhooks to a perfd site as GitHub does."""
+
+    client: httpx.Client
+    secret: str = SECRET
+
+    def send(self, event: str, payload: Any, delivery: str = "", **headers: str) -> httpx.Response:
+        return self.raw(event, json.dumps(payload).encode(), delivery, **headers)
+
+    def raw(self, event: str, body: bytes, delivery: str = "", **headers: str) -> httpx.Response:
+        given = {
+            "Content-Type": "application/json",
+            "X-GitHub-Event": event,
+            "X-GitHub-Delivery": delivery or str(uuid.uuid4()),
+            "X-Hub-Signature-256": "sha256=" + hmac.new(self.secret.encode(), body, hashlib.sha256).hexdigest(),
+            **{name.replace("_", "-"): value for name, value in headers.items()},
+        }
+        return self.client.post("/hooks/github", content=body, headers={k: v for k, v in given.items() if v})
+
+
+@contextmanager
+def served(store: Store, secret: str | None) -> Iterator[str]:
+    """The site over a store, on a free port; its address."""
+    with listen(port=0) as listening:
+        app = create_app(store, clock=lambda: NOON, webhook_secret=secret)
+        server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=2))
+        thread = threading.Thread(target=server.run, args=([listening],))
+        thread.start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        server.should_exit = True
+        thread.join()
