@@ -14,6 +14,7 @@ from pathlib import Path
 
 from perfd import HARNESS_VERSION
 from perfd.bench import gpu, kernels, machine, quality, serving
+from perfd.bench.cage import network
 from perfd.bench.engine import EngineError, Server, launched
 from perfd.bench.keeper import keep
 from perfd.bench.measured import Measured, metric_samples
@@ -127,6 +128,8 @@ def with_finding(about: Results, finding: Finding, job: Job) -> Results:
 
 
 def _measure_engine(job: Job, watcher: Watcher) -> Measured:
+    if job.caged:
+        network.enter()
     watcher.look()
     with launched(job) as server:
         watcher.start(server.process.pid)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from perfd.bench import processes
+from perfd.bench.caged import caged_engine
 from perfd.bench.runner import child_environment, tail
 from perfd.domain.job import Job
 from perfd.domain.run import FailureKind
@@ -86,7 +87,7 @@ def _start_on_a_free_port(job: Job, launch: Launch) -> Server:
     for left in reversed(range(PORT_TRIES)):
         port = free_port()
         start_s = time.monotonic()
-        process = start(command(job, launch, port), environment(job, launch), job.work, log)
+        process = start(*_as_started(job, command(job, launch, port), environment(job, launch)), job.work, log)
         try:
             wait_ready(process, port, launch, start_s)
             return Server(process, port, time.monotonic() - start_s, log)
@@ -95,6 +96,11 @@ def _start_on_a_free_port(job: Job, launch: Launch) -> Server:
             if left == 0 or not is_port_taken(error, log):
                 raise
     raise AssertionError("unreachable: the last try returns or raises")
+
+
+def _as_started(job: Job, arguments: list[str], variables: Mapping[str, str]) -> tuple[list[str], Mapping[str, str]]:
+    """The same, or the cage's own program around it, which gets no variable of ours."""
+    return (caged_engine(job, arguments, variables), {}) if job.caged else (arguments, variables)
 
 
 def free_port() -> int:

@@ -18,18 +18,26 @@ from pathlib import Path
 
 from perfd import HARNESS_VERSION
 from perfd.bench import processes
+from perfd.bench.caged import caged_child
 from perfd.domain import results as results_file
 from perfd.domain.codec import to_json
 from perfd.domain.job import Job
 from perfd.domain.results import LOG_TAIL_CHARACTERS, Results
 from perfd.domain.run import FailureKind, RunState
+from perfd.domain.suite import WorkloadClass
 from perfd.errors import BadInputError
 
 HEARTBEAT_S = 5.0
 END_GRACE_S = 5.0
 """A keeper that was told to stop needs milliseconds; one that has not ended by then is killed."""
-OURS: Mapping[str, str] = {"PYTHONUNBUFFERED": "1", "OPENBLAS_NUM_THREADS": "1"}
-"""For the child alone: its log is whole when it is killed, and numpy starts no threads before it forks."""
+OURS: Mapping[str, str] = {
+    "PYTHONUNBUFFERED": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "PYTHONSAFEPATH": "1",
+    "PYTHONNOUSERSITE": "1",
+}
+"""For the child alone: its log is whole when it is killed, and numpy starts no threads before it forks. What the engine leaves in
+the Run's folder, which is the child's home and current folder, is no place to import from."""
 FOR_THE_CHILD = ("PERFD_EVALS",)
 """What the child reads and the engine does not see: where the items of tasks lie."""
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "NVIDIA_VISIBLE_DEVICES")
@@ -77,10 +85,14 @@ def _start(job: Job, results_path: Path, log: Path, held: tuple[int, ...]) -> "s
     job_path.write_text(json.dumps(to_json(job), indent=1), encoding="utf-8")
     here = Path(__file__).resolve().parents[2]
     seen = {name: os.environ[name] for name in FOR_THE_CHILD if name in os.environ}
+    words = [sys.executable, "-m", "perfd.bench.child", str(job_path.resolve()), str(results_path.resolve())]
+    variables = {**child_environment(job.work.resolve()), **OURS, **seen, "PYTHONPATH": str(here)}
+    if job.caged and job.workload.workload_class is WorkloadClass.KERNEL:
+        words, variables = caged_child(job, words, variables), {}
     with log.open("wb") as output:
         return subprocess.Popen(
-            [sys.executable, "-m", "perfd.bench.child", str(job_path.resolve()), str(results_path.resolve())],
-            env={**child_environment(job.work.resolve()), **OURS, **seen, "PYTHONPATH": str(here)},
+            words,
+            env=variables,
             cwd=job.work,
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -186,7 +198,10 @@ def log_tail(work: Path) -> str:
 def tail(path: Path, characters: int) -> str:
     """The end of a text file, read from its end; "" when there is none."""
     try:
-        with path.open("rb") as file:
+        # A caged child owns its folder, and could put a link to a file of ours in the log's place, or a pipe that never ends.
+        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:  # noqa: PTH123 - an open handle
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return ""
             file.seek(0, os.SEEK_END)
             file.seek(max(0, file.tell() - 4 * characters))
             return file.read().decode("utf-8", errors="replace")[-characters:].strip()

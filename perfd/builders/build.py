@@ -11,7 +11,7 @@ from perfd.builders.process import Workshop, os_sentence
 from perfd.builders.recipe import Ingredients, Recipe, recipe_hash
 from perfd.builders.released import Released
 from perfd.builders.script import Script
-from perfd.builders.words import Progress, quiet
+from perfd.builders.words import Enclose, Progress, quiet
 from perfd.domain.build import BuildOutcome, BuildSpec
 from perfd.domain.subject import Kernel, Revision, Source, SourceKind
 from perfd.errors import BadInputError, PerfdError
@@ -62,18 +62,25 @@ def build(
     progress: Progress = quiet,
     *,
     time_limit_s: float = TIME_LIMIT_S,
+    enclose: Enclose | None = None,
 ) -> BuildOutcome:
     """The Build: found where its digest is there and whole, else made. A failed one has no artifact, and the tail of its log.
 
+    With `enclose`, every step that runs code of the source runs in a cage, without network; what was to be fetched must be there.
     Raises only where nothing could be tried: no permission to write the state folder, an unknown recipe.
     """
     chosen = _recipe(spec.recipe)
     if recipe_hash(chosen, options) != spec.recipe_hash:
         raise BadInputError(f"the recipe {spec.recipe} or its options changed since {spec.subject} was planned: plan it again")
+    if enclose is not None and source.kind is SourceKind.INDEX:
+        raise BadInputError(
+            f"the recipe {spec.recipe} fetches packages while it builds, and untrusted code is built without network: "
+            f"{spec.subject} from a package index is refused"
+        )
     ingredients = Ingredients(spec.subject, source, spec.revision, dict(options), state.absolute())
     try:
         found = artifact.find(spec, state)
-        return found or _make(spec, chosen, ingredients, progress, time_limit_s)
+        return found or _make(spec, chosen, ingredients, progress, time_limit_s, enclose)
     except OSError as error:
         raise PerfdError(f"{spec.subject} cannot be built: {os_sentence(error)}", permanent=False) from error
 
@@ -83,7 +90,9 @@ def is_whole(spec: BuildSpec, state: Path) -> bool:
     return artifact.find(spec, state) is not None
 
 
-def _make(spec: BuildSpec, recipe: Recipe, ingredients: Ingredients, progress: Progress, time_limit_s: float) -> BuildOutcome:
+def _make(  # noqa: PLR0917  (what a Build is made of, and how)
+    spec: BuildSpec, recipe: Recipe, ingredients: Ingredients, progress: Progress, time_limit_s: float, enclose: Enclose | None
+) -> BuildOutcome:
     state = ingredients.state
     with artifact.making(spec, state, progress) as folder_path:
         # Another process may have made it while this one waited for the lock.
@@ -91,7 +100,7 @@ def _make(spec: BuildSpec, recipe: Recipe, ingredients: Ingredients, progress: P
         if found:
             return found
         began = monotonic()
-        workshop = Workshop(folder_path / "build.log", began + time_limit_s)
+        workshop = Workshop(folder_path / "build.log", began + time_limit_s, enclose)
         trouble = _try(recipe, ingredients, folder_path / "artifact", workshop, progress)
         if trouble is None:
             return artifact.keep(spec, folder_path, state, monotonic() - began)

@@ -10,11 +10,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
 from typing import IO
 
+from perfd.builders.theirs import check_tree
+from perfd.builders.words import Enclose
 from perfd.errors import PerfdError
 
 KEEPER = Path(__file__).with_name("keeper.py")
@@ -46,18 +48,30 @@ class Workshop:
     log: Path
     deadline_s: float
     """On the clock of time.monotonic."""
+    enclose: Enclose | None = None
+    """Puts a step into a cage, where nobody vouches for the code that is built."""
 
     def run(self, command: Sequence[str | Path], cwd: Path, environment: Mapping[str, str] | None = None) -> None:
         """The command has ended well; raises BuildError where it did not, or could not start, or ran out of time."""
         words = [str(word) for word in command]
+        given = dict(environment or {})
+        started, variables = (
+            (words, clean_environment() | given) if self.enclose is None else (self.enclose(words, cwd, given), {})
+        )
         with self.log.open("ab") as out:
             out.write(f"$ {shlex.join(words)}\n".encode())
             out.flush()
-            code = _wait(words, cwd, clean_environment() | dict(environment or {}), out, self.deadline_s - monotonic())
+            code = _wait(started, cwd, variables, out, self.deadline_s - monotonic())
+        if self.enclose is not None:
+            check_tree(cwd)
         if code is None:
             raise BuildError(f"{words[0]} did not end within the Build's time limit and was stopped")
         if code != 0:
             raise BuildError(_why(words[0], code, tail(self.log)))
+
+    def ours(self) -> "Workshop":
+        """The same workshop for steps that run no code of the source, such as installing a tool: they need no cage."""
+        return replace(self, enclose=None)
 
     def note(self, sentence: str) -> None:
         """The sentence stands in the log."""

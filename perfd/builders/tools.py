@@ -24,7 +24,7 @@ def tool(name: str, state: Path, workshop: Workshop, progress: Progress) -> Path
             progress(f"this machine has no {name}: installing {WHEELS[name]}")
             shutil.rmtree(folder, ignore_errors=True)
             folder.parent.mkdir(parents=True, exist_ok=True)
-            install(make_venv(folder, workshop), [WHEELS[name]], workshop)
+            install(make_venv(folder, workshop.ours()), [WHEELS[name]], workshop.ours())
             ready.touch()
     return folder / "bin" / name
 

@@ -44,3 +44,5 @@ class Job:
     software: Mapping[str, str] = field(default_factory=dict)
     """Toolchain and dependencies of the Build, for the Environment."""
     options: Mapping[str, Json] = field(default_factory=dict)
+    caged: bool = False
+    """Whether the Build's code is kept apart from this host (docs/cage.md); part of no identity."""

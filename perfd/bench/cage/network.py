@@ -11,6 +11,8 @@ from pathlib import Path
 from perfd.bench.cage import kernel
 from perfd.errors import BadInputError
 
+_entered: list[str] = []
+
 
 def enter() -> str:
     """This process, and what it starts from now on, has a network of its own with nothing but loopback; the network's name.
@@ -26,7 +28,15 @@ def enter() -> str:
             f"this host lets perfd have no network of its own ({error.strerror}: {error.filename or 'loopback'}), "
             "so that untrusted code cannot be measured here; run perfd as root or allow user namespaces"
         ) from None
-    return kernel.network()
+    _entered[:] = [kernel.network()]
+    return _entered[0]
+
+
+def entered() -> str:
+    """The network that this process, or the one that it was forked from, has entered; raises BadInputError where it has not."""
+    if not _entered:
+        raise BadInputError("perfd's own fault: a caged engine was started before its harness entered a network of its own")
+    return _entered[0]
 
 
 def _enter_as_ordinary_user() -> None:

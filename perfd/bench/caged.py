@@ -1,0 +1,50 @@
+"""Caged Runs: what an engine is shown, and what a kernel's whole measuring child is; docs/cage.md says why they differ."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from perfd.bench import machine
+from perfd.bench.cage import network
+from perfd.bench.cage.plan import ENGINE, HOME, ROOT, Limits, Plan, command, python_places, same_place
+from perfd.domain.job import Job
+
+MEMORY_SHARE = 0.9
+"""Of the machine's: with the rest, the harness can still say that the engine took too much."""
+LONGER_S = 60.0
+"""The Run's own clock is to strike first, since it says so as a result."""
+
+
+def caged_engine(job: Job, arguments: Sequence[str], variables: Mapping[str, str]) -> list[str]:
+    """The command line of the engine in a cage on the loopback that this process has entered before."""
+    named = [Path(word) for word in arguments if word.startswith("/") and Path(word).is_file()]
+    weights = [job.weights] if job.weights else []
+    plan = Plan(
+        command=tuple(arguments),
+        limits=_limits(job),
+        environment={**variables, "HOME": HOME, "TMPDIR": "/tmp"},  # noqa: S108 - the cage's own
+        shown={**python_places(), **same_place(job.artifact, *weights, *named)},
+        network=network.entered(),
+        gpu=job.device.name != "cpu",
+    )
+    return command(plan)
+
+
+def caged_child(job: Job, words: Sequence[str], variables: Mapping[str, str]) -> list[str]:
+    """The command line of a measuring child in a cage: a kernel runs in the child's own process."""
+    data = [job.data] if job.data is not None and job.data.exists() else []
+    plan = Plan(
+        command=tuple(words),
+        limits=_limits(job),
+        environment=variables,
+        shown={**python_places(), **same_place(ROOT / "perfd", job.artifact, *data)},
+        writes=(str(job.work.resolve()),),
+        cwd=str(job.work.resolve()),
+        gpu=job.device.name != "cpu",
+    )
+    return command(plan)
+
+
+def _limits(job: Job) -> Limits:
+    total = machine.meminfo().get("MemTotal", ENGINE.memory_bytes)
+    return replace(ENGINE, wall_s=job.workload.time_limit_s + LONGER_S, memory_bytes=int(MEMORY_SHARE * total))
