@@ -21,7 +21,8 @@ _REMEDIES = {
 def listen(host: str = LOOPBACK, port: int = PORT) -> socket.socket:
     """A listening socket; raises BadInputError that says what to do when the address cannot be had."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    one = socket.socket(family, socket.SOCK_STREAM)
+    # Without the protocol named, asyncio leaves Nagle's algorithm on: every answer on a kept connection came 40 ms late.
+    one = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         one.bind((host, port))
