@@ -132,7 +132,7 @@ def _measure_engine(job: Job, watcher: Watcher) -> Measured:
         network.enter()
     watcher.look()
     with launched(job) as server:
-        watcher.start(server.process.pid)
+        watcher.start(server.engine_pid)
         try:
             measured = _measure_workload(job, server)
             server.check_alive()

@@ -54,11 +54,18 @@ class Server:
     log: Path
     left_behind: list[str] = field(default_factory=list)
     """Filled when the engine has ended: processes below it that outlived it, until they were killed."""
+    caged: bool = False
 
     @property
     def pids(self) -> list[int]:
         """The engine's process and everything below it."""
         return [self.process.pid, *processes.descendants(self.process.pid)]
+
+    @property
+    def engine_pid(self) -> int:
+        """The engine's own process, whose memory is its own; two of the cage's stand above a caged one."""
+        above = 2 if self.caged else 0
+        return next(iter(self.pids[above:]), self.process.pid)
 
     def check_alive(self) -> None:
         """Raise EngineError when the engine has ended."""
@@ -90,7 +97,7 @@ def _start_on_a_free_port(job: Job, launch: Launch) -> Server:
         process = start(*_as_started(job, command(job, launch, port), environment(job, launch)), job.work, log)
         try:
             wait_ready(process, port, launch, start_s)
-            return Server(process, port, time.monotonic() - start_s, log)
+            return Server(process, port, time.monotonic() - start_s, log, caged=job.caged)
         except EngineError as error:
             end(process)
             if left == 0 or not is_port_taken(error, log):

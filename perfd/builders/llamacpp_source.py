@@ -15,6 +15,7 @@ from perfd.builders.locks import held
 from perfd.builders.pip import download
 from perfd.builders.process import BuildError, Workshop
 from perfd.builders.recipe import Ingredients
+from perfd.builders.theirs import unpack
 from perfd.builders.tools import tool, tool_version
 from perfd.builders.words import Progress
 from perfd.domain.subject import SourceKind
@@ -79,7 +80,7 @@ class LlamaCppSource:
 
 
 def _compile(ingredients: Ingredients, work: Path, into: Path, workshop: Workshop, progress: Progress) -> None:
-    sources = _sources(ingredients, work, workshop, progress)
+    sources = _sources(ingredients, work, progress)
     targets = shlex.split(ingredients.options.get("targets", "llama-server"))
     environment = _environment(ingredients.state, work)
     ccache, cmake, ninja = (tool(name, ingredients.state, workshop, progress) for name in ("ccache", "cmake", "ninja"))
@@ -94,7 +95,7 @@ def _compile(ingredients: Ingredients, work: Path, into: Path, workshop: Worksho
     workshop.run([into / "bin" / targets[0], "--version"], into)
 
 
-def _sources(ingredients: Ingredients, work: Path, workshop: Workshop, progress: Progress) -> Path:
+def _sources(ingredients: Ingredients, work: Path, progress: Progress) -> Path:
     """The folder with llama.cpp's CMakeLists.txt."""
     source = ingredients.source
     into = work / "source"
@@ -112,7 +113,7 @@ def _sources(ingredients: Ingredients, work: Path, workshop: Workshop, progress:
         beside = kept.with_name(f"{kept.name}.{os.getpid()}")
         shutil.move(file, beside)
         beside.replace(kept)
-    _unpack(kept, into, workshop)
+    _unpack(kept, into)
     return _root(into, ingredients)
 
 
@@ -125,13 +126,11 @@ def _root(folder: Path, ingredients: Ingredients) -> Path:
     )
 
 
-def _unpack(archive: Path, into: Path, workshop: Workshop) -> None:
+def _unpack(archive: Path, into: Path) -> None:
     """`into` holds what lies in the archive's one top folder."""
-    into.mkdir()
     try:
-        # The program, since Python before 3.11.4 unpacks whatever path an archive names.
-        workshop.run(["tar", "-x", "-z", "-f", archive, "-C", into, "--strip-components=1"], into)
-    except BuildError as error:
+        unpack(archive, into, strip=1)
+    except BadInputError as error:
         archive.unlink()
         raise BuildError(f"{archive.name} is damaged ({error}) and was removed: build again, and it is fetched again") from None
 
