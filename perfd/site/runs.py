@@ -66,6 +66,7 @@ def run(key: str, site: Here) -> HTMLResponse:
         facts=_facts(page),
         took_s=took_s,
         environment=environment_facts(page.environment) if page.environment else None,
+        device=site.store.devices.id_of(page.environment.device) if page.environment else None,
         state_words=words,
         states=states,
         extra=flat(page.extra),

@@ -6,12 +6,11 @@ from typing import Any
 from fastapi import APIRouter
 from starlette.responses import HTMLResponse
 
-from perfd.domain.build import BuildState
 from perfd.domain.run import RunState
-from perfd.site import sentences
+from perfd.site import devices, sentences
 from perfd.site.rows import run_label
 from perfd.site.site import Here
-from perfd.store.records import OccasionRow, OccasionSummary, RunRow, Status
+from perfd.store.records import NightSummary, OccasionRow, RunRow, Status
 
 router = APIRouter()
 MOST_MISSING = 200
@@ -24,6 +23,7 @@ def status(site: Here) -> HTMLResponse:
     """The status page."""
     now = site.clock()
     found = site.store.pages.status()
+    there = site.store.devices.rows()
     night = found.last_night
     missing = without_result(night)
     next_night = site.next_night(now)
@@ -43,19 +43,20 @@ def status(site: Here) -> HTMLResponse:
         missing=[
             {"key": one.key, "label": run_label(one), "state": one.state.value, "why": why(one)} for one in missing[:MOST_MISSING]
         ],
-        missing_total=len(missing),
-        failed_builds=[] if night is None else [one for one in night.builds if one.state is BuildState.FAILED],
+        missing_total=0 if night is None else sentences.unmeasured(night.row),
+        failed_builds=[] if night is None else night.failed_builds,
         findings=[] if night is None else night.findings,
+        devices=[devices.words(one) for one in there if one.state != "ready"],
+        devices_sentence=devices.sentence(there),
         workers=workers(found, now),
         gone_after_s=GONE_AFTER.total_seconds(),
         nights=[_counts(row) for row in site.store.pages.nights(NIGHTS)],
     )
 
 
-def without_result(night: OccasionSummary | None) -> list[RunRow]:
-    """Runs of the night that are not done: ended ones first, then those that wait."""
-    lost = [one for one in (night.runs if night else ()) if one.state is not RunState.DONE]
-    return sorted(lost, key=lambda one: one.state in {RunState.QUEUED, RunState.CLAIMED})
+def without_result(night: NightSummary | None) -> tuple[RunRow, ...]:
+    """Runs of the night that are not done: ended ones first, then those that wait; the first few hundred of them."""
+    return night.lost if night else ()
 
 
 def why(run: RunRow) -> str:

@@ -15,7 +15,8 @@ from perfd.domain.environment import Device
 from perfd.domain.occasion import Occasion
 from perfd.domain.run import OccasionKind, RunState
 from perfd.domain.verdict import Outcome
-from perfd.store import occasions, tables, voiding
+from perfd.store import device_page, occasions, tables, voiding
+from perfd.store.device_page import DevicePage
 from perfd.store.writing import AnyRow, clean, ensure
 
 D = tables.device.c
@@ -113,6 +114,16 @@ class Devices:
         """The device with that number."""
         with self.engine.begin() as connection:
             return next(iter(_rows(connection, D.id == device_id)), None)
+
+    def page(self, device: Device) -> DevicePage:
+        """What the page of a device shows beside its state."""
+        with self.engine.begin() as connection:
+            return device_page.page(connection, device)
+
+    def id_of(self, device: Device) -> int | None:
+        """The device's number, which its address holds; absent where it is unknown."""
+        with self.engine.begin() as connection:
+            return device_page.id_of(connection, device)
 
     def quarantines(self, device: Device) -> tuple[Quarantine, ...]:
         """Every quarantine of the device, newest first."""

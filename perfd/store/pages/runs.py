@@ -29,7 +29,7 @@ def page(connection: Connection, key: str) -> RunPage | None:
         workload=read_workload(connection, row.workload_id),
         spec=from_json(BuildSpec, row.spec),
         environment=None if row.environment_id is None else reading.environment(connection, row.environment_id),
-        device_states=_device_states(connection, run.id),
+        device_states=states_of(connection, run.id),
         samples=samples.of_runs(connection, [run.id]).get(run.id, ()),
         points=_points(connection, run.id),
         log_tail=row.log_tail,
@@ -84,7 +84,8 @@ def build_page(connection: Connection, digest: str) -> BuildPage | None:
     )
 
 
-def _device_states(connection: Connection, run_id: int) -> tuple[DeviceState, ...]:
+def states_of(connection: Connection, run_id: int) -> tuple[DeviceState, ...]:
+    """Every look at the device during the Run, in order."""
     D = tables.device_state.c  # noqa: N806  # columns
     asked = select(D.at, D.facts).where(D.run_id == run_id).order_by(D.place)
     return tuple(DeviceState(row.at, row.facts) for row in connection.execute(asked))
