@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from perfd.domain.history import History
 from perfd.domain.metric import Better, Metric, MetricKind, Reduction
 from perfd.domain.run import Point
 from perfd.domain.verdict import Change, ChangeKind, ChangeStatus, Judgement, Outcome, Verdict
@@ -56,16 +57,20 @@ class _Level:
 class Comparable:
     """The Points that are like the newest one, and where they stand among all."""
 
-    points: Sequence[Point]
+    points: History
     places: Sequence[int]
     values: Floats
 
     @classmethod
     def of(cls, points: Sequence[Point]) -> "Comparable":
         """Points on other hardware or another clock policy than the last one are left out."""
-        places = [place for place, point in enumerate(points) if point.hardware_hash == points[-1].hardware_hash]
-        kept = [points[place] for place in places]
-        return cls(kept, places, np.array([point.value for point in kept], dtype=np.float64))
+        history = History.of(points)
+        newest = history.hardware[-1]
+        places: Sequence[int] = range(len(history))
+        if history.hardware.count(newest) < len(history):
+            places = [place for place, hardware in enumerate(history.hardware) if hardware == newest]
+        kept = history.take(places)
+        return cls(kept, places, np.array(kept.values, dtype=np.float64))
 
 
 @dataclass(frozen=True)

@@ -4,18 +4,21 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from perfd.domain.run import Point
+from perfd.domain.history import History
 from perfd.domain.verdict import Change, Judgement
 
 
-def kept_places(points: Sequence[Point], refuted: AbstractSet[tuple[str, str]]) -> list[int]:
+def kept_places(points: History, refuted: AbstractSet[tuple[str, str]]) -> Sequence[int]:
     """Where the Points stand that are judged: those of refuted (Build, occasion) pairs are left out, the newest never is.
 
     Re-measuring has shown that such a Point was the machine's: it must not teach the judge that a Series jumps like that, or a
     real slowdown two nights later would hide behind it.
     """
+    if not refuted:
+        return range(len(points))
     last = len(points) - 1
-    return [place for place, point in enumerate(points) if place == last or (point.build, point.occasion) not in refuted]
+    seen = enumerate(zip(points.builds, points.occasions, strict=True))
+    return [place for place, one in seen if place == last or one not in refuted]
 
 
 def among_all(judgement: Judgement, kept: Sequence[int]) -> Judgement:

@@ -7,15 +7,15 @@ Otherwise the Series is replayed, which costs more and gives the same answer.
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from perfd.domain.history import History
 from perfd.domain.identity import Json
-from perfd.domain.run import Point
 from perfd.stats.track import WINDOW, Event, Replay, Track
 
 Floats = NDArray[np.float64]
@@ -52,9 +52,9 @@ class Memory:
     """How many of the Points the Track knows."""
 
 
-def take_up(stored: Mapping[str, Json] | None, points: Sequence[Point], values: Floats) -> Memory:
+def take_up(stored: Mapping[str, Json] | None, points: History, values: Floats) -> Memory:
     """The Memory of what was stored for these Points; an empty one where it does not fit them, or knows them all."""
-    runs = [point.run for point in points]
+    runs = points.runs
     if stored is None or stored.get("format") != FORMAT or stored.get("newest") not in runs[:-1]:
         return Memory(Track())
     newest = runs.index(str(stored["newest"]))
@@ -63,7 +63,7 @@ def take_up(stored: Mapping[str, Json] | None, points: Sequence[Point], values: 
     return _read(dict(stored), newest)
 
 
-def to_store(found: Replay, row: int, memory: Memory, points: Sequence[Point], values: Floats) -> dict[str, Json]:
+def to_store(found: Replay, row: int, memory: Memory, points: History, values: Floats) -> dict[str, Json]:
     """What `take_up` needs tomorrow; less than 10 kB."""
     newest = len(points) - 1
     track = found.tracks[row]
@@ -73,7 +73,7 @@ def to_store(found: Replay, row: int, memory: Memory, points: Sequence[Point], v
             known[int(night)] = Suspect(int(night), *(float(getattr(found, name)[row, night]) for name in _NIGHTLY))
     return {
         "format": FORMAT,
-        "newest": points[newest].run,
+        "newest": points.runs[newest],
         "values": _mark(values),
         "start": newest - track.start,
         "noise_start": newest - track.noise_start,
@@ -86,7 +86,7 @@ def to_store(found: Replay, row: int, memory: Memory, points: Sequence[Point], v
         "suspects": [
             [newest - one.night, one.distance, one.level, one.scale, one.phi]
             for one in known.values()
-            if one.night > newest - WINDOW
+            if one.night > newest - 2 * WINDOW
         ],
         "waiting": [newest - index for index in sorted(memory.waiting)],
     }

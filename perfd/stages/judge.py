@@ -83,9 +83,9 @@ def _remember(
 ) -> None:
     points, noise = judged.points, judged.judgement.verdict.noise
     tonight.series.add(series.id)
-    tonight.ordinals.setdefault(series.key.subject, set()).update(point.ordinal for point in points)
+    tonight.ordinals.setdefault(series.key.subject, set()).update(points.ordinals)
     for place, change in enumerate(standing):
-        at = next((index for index, point in enumerate(points) if point.run == change.run), 0)
+        at = points.runs.index(change.run) if change.run in points.runs else 0
         new = change.worse and change.regression_id is None and change.kind in OPENING
         cause = what_changed(context, points, at) if new else ""
         told = replace(_stands(series, place, change), noise=noise, nights=len(points) - at, cause=cause)

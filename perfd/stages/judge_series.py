@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from perfd.domain.history import History
 from perfd.domain.occasion import Occasion
-from perfd.domain.run import Point
 from perfd.rules.judge import Policy
 from perfd.rules.many import among_all, kept_places
 from perfd.rules.night import Touched, judge_night
@@ -29,7 +29,7 @@ def judge_all(context: Context, occasion: Occasion, touched: Sequence[SeriesInfo
     kept = {series.id: kept_places(points[series.id], refuted.get(series.id, frozenset())) for series in touched}
     asked = {
         series.id: Touched(
-            [points[series.id][place] for place in kept[series.id]],
+            points[series.id].take(kept[series.id]),
             series.metric,
             Policy(dismissed=frozenset(build for build, _ in refuted.get(series.id, ()))),
             tracks.get(series.id),
@@ -44,9 +44,9 @@ def judge_all(context: Context, occasion: Occasion, touched: Sequence[SeriesInfo
     return judged
 
 
-def _points(context: Context, touched: Sequence[SeriesInfo], tracks: Mapping[int, object]) -> dict[int, tuple[Point, ...]]:
+def _points(context: Context, touched: Sequence[SeriesInfo], tracks: Mapping[int, object]) -> dict[int, History]:
     ids = [series.id for series in touched]
-    found: dict[int, tuple[Point, ...]] = {}
+    found: dict[int, History] = {}
     for some, last in (([key for key in ids if key in tracks], WINDOW), ([key for key in ids if key not in tracks], HISTORY)):
         for start in range(0, len(some), _READ_AT_ONCE):
             context.tell.steps("judge", len(found), len(ids), "Series read")

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Engine, Select, select
 
+from perfd.domain.history import History
 from perfd.domain.occasion import Occasion
 from perfd.domain.run import Point
 from perfd.domain.verdict import Judgement, RegressionState, Verdict
@@ -37,8 +38,8 @@ class Judgements:
         with self.engine.begin() as connection:
             return tuple(row.point for row in reading.point_rows(connection, series_id, last))
 
-    def histories(self, series: Sequence[int], last: int) -> dict[int, tuple[Point, ...]]:
-        """By Series, what `history` answers."""
+    def histories(self, series: Sequence[int], last: int) -> dict[int, History]:
+        """By Series, what `history` answers, in columns."""
         with self.engine.begin() as connection:
             return tracks.histories(connection, series, last)
 
@@ -76,7 +77,7 @@ class Judgements:
 
     def write(self, series_id: int, occasion: Occasion, points: Sequence[Point], judgement: Judgement, now: datetime) -> None:
         """As `write_all`, for one Series, with nothing to be remembered."""
-        self.write_all(occasion, [SeriesJudgement(series_id, points, judgement)], now)
+        self.write_all(occasion, [SeriesJudgement(series_id, History.of(points), judgement)], now)
 
     def write_all(self, occasion: Occasion, judged: Sequence[SeriesJudgement], now: datetime) -> None:
         """Verdicts, Changes and what is to be remembered stand, of all these Series or of none.

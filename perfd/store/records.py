@@ -1,6 +1,6 @@
 """What the store answers with, where the domain has no word of its own: work that was claimed, and rows that pages show."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from perfd.domain.bisect import BisectEnd, Place, StepKind, StepOutcome, Target, Wanted
 from perfd.domain.build import BuildSpec, BuildState
 from perfd.domain.environment import DeviceState, Environment
+from perfd.domain.history import History
 from perfd.domain.metric import Metric
 from perfd.domain.model import Model
 from perfd.domain.occasion import Finding, Occasion, OccasionState
@@ -123,6 +124,16 @@ class SeriesRow:
 
 
 @dataclass(frozen=True)
+class SeriesList:
+    """One page of the list of Series, and how many there are on all pages."""
+
+    rows: tuple[SeriesRow, ...]
+    total: int
+    quiet: Mapping[WorkloadClass, int]
+    """Of these, by class: those that were left out because nothing moved."""
+
+
+@dataclass(frozen=True)
 class ChangeRow:
     """A Change with its place."""
 
@@ -154,8 +165,8 @@ class SeriesJudgement:
     """What the judge has to say of one Series after an occasion."""
 
     series_id: int
-    points: Sequence[Point]
-    """The history that was judged, oldest first; `Change.index` counts in it."""
+    points: History
+    """What was judged, oldest first; `Change.index` counts in it."""
     judgement: Judgement
     memory: Mapping[str, Any] | None = None
     """JSON that the judge wants back the next time; None leaves what is remembered as it is."""
@@ -168,8 +179,14 @@ class SeriesPage:
     info: SeriesInfo
     workload: Workload
     points: tuple[PointRow, ...]
-    """In order: by commit, then by occasion."""
+    """In order: by commit, then by occasion; the last ones, where not all were asked for."""
+    total: int
+    """How many Points the Series has."""
+    extent: tuple[float, ...]
+    """Its lowest and highest value, and one that is no whole number where there is one: what decides how numbers are shown."""
     changes: tuple[ChangeRow, ...]
+    places: Mapping[int, int]
+    """By Change (its id): the place of its first Point in the whole Series, from 0."""
     verdict: Verdict | None
     verdict_occasion: str | None
 
@@ -311,6 +328,89 @@ class OccasionSummary:
 
 
 @dataclass(frozen=True)
+class Side:
+    """One side of a look at two nights or two Builds."""
+
+    name: str
+    """As an address names it: the occasion's name, or the Build's digest."""
+    words: str
+    occasion_id: int | None = None
+    build_id: int | None = None
+
+
+@dataclass(frozen=True)
+class Differing:
+    """A Series that both sides measured."""
+
+    info: SeriesInfo
+    base: float
+    base_interval: tuple[float, float] | None
+    head: float
+    head_interval: tuple[float, float] | None
+    effect: float | None
+    """Head over base, minus one; absent where base is zero and head is not."""
+    noise: float | None
+    """Night-to-night relative standard deviation, from the Series' last Verdict."""
+    bar: float | None
+    """The relative effect beyond which its last Verdict would have called a change."""
+    over_noise: float | None
+    """The effect, in standard deviations of a difference of two Points."""
+    word: str
+
+
+@dataclass(frozen=True)
+class DifferingList:
+    """One page of such Series, and how many there are by word."""
+
+    rows: tuple[Differing, ...]
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class NightSummary:
+    """The last night in counts, however many Series it judged; see OccasionSummary for all of it."""
+
+    row: OccasionRow
+    verdict_counts: Mapping[Outcome, int]
+    """How many Series got each answer; those with none are left out."""
+    lost: tuple[RunRow, ...]
+    """Runs without a result, ended ones first; the first few hundred where there are more. `row.runs` counts all."""
+    failed_builds: tuple[BuildRow, ...]
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True)
+class Span:
+    """What came of the nights of some days."""
+
+    days: int
+    """Nights that were due."""
+    nights: int
+    """Nights that began."""
+    runs: Mapping[RunState, int]
+    changes_better: int
+    """Changes that these nights were the first to see, that are detected and still stand."""
+    changes_worse: int
+    regressions: int
+    """Regressions that were opened."""
+    regressions_open: int
+    """Of those, the ones that someone must still answer."""
+
+
+@dataclass(frozen=True)
+class Movement:
+    """Series whose last Point lies beyond their bar from the Point of so many days before, and the others."""
+
+    days: int
+    better: int
+    worse: int
+    within: int
+    """Within the bar: neither can be said."""
+    unknown: int
+    """Not measured lately, not so long ago, on other hardware, or never judged."""
+
+
+@dataclass(frozen=True)
 class WorkerRow:
     """A process that claims work."""
 
@@ -336,7 +436,7 @@ class QueueRow:
 class Status:
     """How the service stands."""
 
-    last_night: OccasionSummary | None
+    last_night: NightSummary | None
     """The newest night, reported or not."""
     open_occasions: tuple[OccasionRow, ...]
     queue: tuple[QueueRow, ...]

@@ -14,10 +14,9 @@ from perfd.errors import PerfdError
 from perfd.store import latest, tables
 from perfd.store.records import SeriesJudgement
 from perfd.store.tracks import write_tracks
-from perfd.store.writing import AnyRow, clean
+from perfd.store.writing import AnyRow, clean, put_all
 
 C = tables.change.c
-V = tables.verdict
 NEAR = 3
 """A Change whose place moves by at most so many Points (with the same direction) is the same Change."""
 _KEY = ("series_id", "occasion_id")
@@ -32,11 +31,15 @@ def write_judgements(connection: Connection, occasion_id: int, judged: Sequence[
     _write_verdicts(connection, occasion_id, judged, now)
     write_tracks(connection, occasion_id, {one.series_id: one.memory for one in judged if one.memory is not None})
     standing = _standing(connection, ids)
+    still: list[int] = []
     for one in judged:
-        here = standing.get(one.series_id, [])
-        if here or one.judgement.changes:
+        here = _among(standing.get(one.series_id, []), one)
+        if _is_as_it_was(here, one):
+            still += [row.id for row in here]
+        else:
             seen = {"series_id": one.series_id, "seen_in": occasion_id, "gone_at": None}
             _write_changes(connection, one, here, (seen, better[one.series_id]), now)
+    connection.execute(update(tables.change).where(C.id.in_(still)).values(seen_in=occasion_id))
     latest.judged(connection, ids, occasion_id)
 
 
@@ -49,9 +52,7 @@ def _locked(connection: Connection, ids: Sequence[int]) -> dict[int, Better]:
 
 def _write_verdicts(connection: Connection, occasion_id: int, judged: Sequence[SeriesJudgement], now: datetime) -> None:
     rows = [{"series_id": one.series_id, "occasion_id": occasion_id} | _columns(one.judgement.verdict, now) for one in judged]
-    written = insert(V)
-    values = {name: written.excluded[name] for name in rows[0] if name not in _KEY}
-    connection.execute(written.on_conflict_do_update(index_elements=_KEY, set_=values), rows)
+    put_all(connection, tables.verdict, _KEY, rows)
 
 
 def _columns(verdict: Verdict, now: datetime) -> dict[str, Any]:
@@ -68,7 +69,7 @@ def _columns(verdict: Verdict, now: datetime) -> dict[str, Any]:
         "q": verdict.q,
         "noise": verdict.noise,
         "mde": {str(nights): effect for nights, effect in verdict.mde.items()},
-        "judged_at": now,
+        "judged_at": now.isoformat(),
     }
 
 
@@ -76,7 +77,7 @@ def _standing(connection: Connection, ids: Sequence[int]) -> dict[int, list[AnyR
     """By Series, the Changes that stand, each with the key of its Run."""
     run = tables.run.c
     asked: Select[Any] = (
-        select(C.id, C.series_id, C.effect, run.key)
+        select(tables.change, run.key)
         .join(tables.run, run.id == C.run_id)
         .where(C.series_id.in_(ids), C.gone_at.is_(None))
         .order_by(C.id)
@@ -88,14 +89,35 @@ def _standing(connection: Connection, ids: Sequence[int]) -> dict[int, list[AnyR
     return found
 
 
+def _among(standing: Sequence[AnyRow], one: SeriesJudgement) -> list[AnyRow]:
+    """Those whose place lies in the history that was judged."""
+    runs = frozenset(one.points.runs) if standing else frozenset()
+    return [row for row in standing if row.key in runs]
+
+
+def _is_as_it_was(standing: Sequence[AnyRow], one: SeriesJudgement) -> bool:
+    """Whether every Change that stands was found again, just so, and no other."""
+    runs = one.points.runs
+    found = {(runs[each.index], each.kind, each.status, each.before, each.after, each.q): each for each in one.judgement.changes}
+    here = {(row.key, row.kind, row.status, row.before, row.after, row.q): row for row in standing}
+    return found.keys() == here.keys() and all(_as_wide(here[key], found[key]) for key in found)
+
+
+def _as_wide(row: AnyRow, change: Change) -> bool:
+    """Whether the interval is what it was; one that moved by a hundredth of its width says nothing new."""
+    if row.low is None or change.interval is None:
+        return row.low is None and change.interval is None
+    low, high = change.interval
+    return max(abs(low - row.low), abs(high - row.high)) <= 0.01 * (high - low)
+
+
 def _write_changes(
     connection: Connection, one: SeriesJudgement, standing: Sequence[AnyRow], how: tuple[dict[str, Any], Better], now: datetime
 ) -> None:
-    place = {point.run: index for index, point in enumerate(one.points)}
-    here = [row for row in standing if row.key in place]
+    place = {run: index for index, run in enumerate(one.points.runs)}
     found = one.judgement.changes
-    kept = _match(found, here, place)
-    every = [row.id for row in here]  # first all are gone, so that two may swap places; those that are seen come back below
+    kept = _match(found, standing, place)
+    every = [row.id for row in standing]  # first all are gone, so that two may swap places; those that are seen come back below
     connection.execute(update(tables.change).where(C.id.in_(every)).values(gone_at=now))
     seen, better = how
     for index, change in enumerate(found):

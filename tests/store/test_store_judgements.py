@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from store_world import FIRST_NIGHT, World, commit, night, plan, spec
 
+from perfd.domain.history import History
 from perfd.domain.run import Point
 from perfd.domain.verdict import Change, ChangeKind, ChangeStatus, Judgement, Outcome, RegressionState, Verdict
 from perfd.errors import PerfdError
@@ -204,12 +205,12 @@ def test_changes_join_an_open_regression_unless_they_belong_to_one(nights: World
 def test_histories_of_many_series_are_what_each_is_asked_alone(nights: World) -> None:
     found = nights.store.judgements.histories([1], last=3)
 
-    assert {1: nights.store.judgements.history(1, last=3)} == found
+    assert {1: list(nights.store.judgements.history(1, last=3))} == {key: list(one) for key, one in found.items()}
 
 
 def test_an_occasion_judged_again_goes_on_from_what_was_remembered_before_it(nights: World) -> None:
     def remember(number: int, memory: dict[str, int]) -> None:
-        judged = SeriesJudgement(1, history(nights), Judgement(WORSE), memory)
+        judged = SeriesJudgement(1, History.of(history(nights)), Judgement(WORSE), memory)
         nights.store.judgements.write_all(night(number), [judged], nights.now)
 
     remember(6, {"nights": 7})
@@ -221,9 +222,9 @@ def test_an_occasion_judged_again_goes_on_from_what_was_remembered_before_it(nig
 
 
 def test_all_series_of_a_night_are_written_or_none(nights: World) -> None:
-    lost = SeriesJudgement(1, (replace(history(nights)[0], run="gone"),), Judgement(WORSE, (change(0),)))
+    lost = SeriesJudgement(1, History.of([replace(history(nights)[0], run="gone")]), Judgement(WORSE, (change(0),)))
 
     with pytest.raises(PerfdError, match="which the store does not know"):
-        nights.store.judgements.write_all(night(7), [SeriesJudgement(1, history(nights), Judgement(WORSE)), lost], nights.now)
+        nights.store.judgements.write_all(night(7), [lost], nights.now)
 
     assert nights.store.judgements.verdict(1, night(7)) is None
