@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from perfd.bench import machine
+from perfd.bench import gpu, machine
 from perfd.bench.cage import network
 from perfd.bench.cage.plan import ENGINE, HOME, ROOT, Limits, Plan, command, python_places, same_place
 from perfd.domain.job import Job
@@ -25,7 +25,7 @@ def caged_engine(job: Job, arguments: Sequence[str], variables: Mapping[str, str
         environment={**variables, "HOME": HOME, "TMPDIR": "/tmp"},  # noqa: S108 - the cage's own
         shown={**python_places(), **same_place(job.artifact, *weights, *named)},
         network=network.entered(),
-        gpu=job.device.name != "cpu",
+        gpu=gpu.is_gpu(job.device),
     )
     return command(plan)
 
@@ -40,7 +40,7 @@ def caged_child(job: Job, words: Sequence[str], variables: Mapping[str, str]) ->
         shown={**python_places(), **same_place(ROOT / "perfd", job.artifact, *data)},
         writes=(str(job.work.resolve()),),
         cwd=str(job.work.resolve()),
-        gpu=job.device.name != "cpu",
+        gpu=gpu.is_gpu(job.device),
     )
     return command(plan)
 

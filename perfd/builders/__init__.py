@@ -6,9 +6,10 @@ from perfd.builders.process import os_sentence
 from perfd.builders.revert import Revert, revert
 from perfd.builders.shapes import random_weights_hash, read_shape, why_no_random_weights
 from perfd.builders.weights import fetch_weights
-from perfd.builders.words import Progress, quiet
+from perfd.builders.words import Enclose, Progress, quiet
 
 __all__ = [
+    "Enclose",
     "Progress",
     "Revert",
     "build",
