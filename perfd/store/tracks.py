@@ -87,7 +87,7 @@ def _names(connection: Connection, name: ColumnElement[str], ids: Collection[int
 
 def _as_history(row: AnyRow, names: Mapping[str, Mapping[int, str]]) -> History:
     n = len(row.runs)
-    named = {column: [known[key] for key in reversed(getattr(row, column))] for column, known in names.items()}
+    named: dict[str, Any] = {column: [known[key] for key in reversed(getattr(row, column))] for column, known in names.items()}
     kept = {column: getattr(row, column)[::-1] for column in ("ordinals", "seconds", "values")}
     even = {column: _spread(getattr(row, column), n) for column in ("lows", "highs", "counts", "hardware", "epochs")}
     return History(**named, **kept, **even)

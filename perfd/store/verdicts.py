@@ -108,7 +108,7 @@ def _as_wide(row: AnyRow, change: Change) -> bool:
     if row.low is None or change.interval is None:
         return row.low is None and change.interval is None
     low, high = change.interval
-    return max(abs(low - row.low), abs(high - row.high)) <= 0.01 * (high - low)
+    return bool(max(abs(low - row.low), abs(high - row.high)) <= 0.01 * (high - low))
 
 
 def _write_changes(
