@@ -70,6 +70,6 @@ def _print(summary: OccasionSummary) -> None:
     console = tables.console()
     console.print(tables.night(summary))
     console.print(tables.counts(summary.row.report or {}), markup=False)
-    for one in (summary.row.report or {}).get("bisections", ()):
-        console.print(one["sentence"], markup=False)
+    for line in tables.told(summary.row.report or {}):
+        console.print(line, markup=False)
     console.print("See it all: perfd serve   (http://127.0.0.1:8642)", markup=False)

@@ -109,6 +109,39 @@ def counts(report: Mapping[str, Any]) -> str:
     return f"{runs['done']} runs measured, {not_measured} not; {judged}; {len(report['regressions'])} regressions raised"
 
 
+def told(report: Mapping[str, Any]) -> list[str]:
+    """What a person wants to know of a night beside its table, a line each: the worst first, and how far to believe it."""
+    lines = [f"▼ regression {one['regression']}: {one['title']}" for one in report["regressions"]]
+    raised = {one["regression"] for one in report["regressions"]}
+    lines += [
+        f"? regression {one['regression']} ({one['state']}): {one['title']}"
+        for one in report.get("suspects", ())
+        if one["regression"] not in raised
+    ]
+    lines += [f"▲ {one['title']}" for one in report.get("improvements", ())]
+    lines += [one["sentence"] for one in report.get("bisections", ())]
+    return [*lines, *_believed(report.get("false_alarms")), *_spent(report.get("spending"))]
+
+
+def _believed(alarms: Mapping[str, Any] | None) -> list[str]:
+    """How often perfd was wrong lately; nothing before it could be."""
+    if not alarms or not alarms["of"]:
+        return []
+    low, high = alarms["interval"]
+    asked = f"{alarms['aa']} A/A comparisons and {alarms['remeasured']} re-measurements"
+    return [f"wrong in {alarms['wrong']} of {asked} of {alarms['days']} days: {low:.1%} to {high:.1%} are false alarms"]
+
+
+def _spent(spending: Mapping[str, Any] | None) -> list[str]:
+    """Device minutes, and how busy each device was."""
+    if not spending or not spending["devices"]:
+        return []
+    minutes = ", ".join(f"{spent:g} min on {name}" for name, spent in spending["spent_minutes"].items()) or "no device minutes"
+    busy = ", ".join(f"{one['host']} {one['device']} {one['busy']:.0%} busy" for one in spending["devices"])
+    left = f"; {spending['not_begun']} runs not begun, the night's minutes were spent" if spending["not_begun"] else ""
+    return [f"spent {minutes}; {busy}{left}"]
+
+
 def comparison(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
     """One row a Metric: base, head, the difference with its interval, and the answer."""
     table = Table(title=title, title_justify="left", pad_edge=False)
