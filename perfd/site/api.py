@@ -4,20 +4,25 @@ from dataclasses import fields
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
+from starlette.responses import JSONResponse, Response
 
 from perfd.domain.codec import to_json
+from perfd.errors import BadInputError
 from perfd.site import believed, documents, runs, series
-from perfd.site.choosing import WORDS, choose, chosen_of
-from perfd.site.parameters import MOST_CHARACTERS, Limit, Offset, SeriesId
-from perfd.site.rows import in_list_order
+from perfd.site.choosing import WORDS, chosen_of
+from perfd.site.comparing import question_of
+from perfd.site.fresh import json_text, kept
+from perfd.site.parameters import MOST_CHARACTERS, AskedWindow, Limit, Offset, SeriesId, ids_of
+from perfd.site.rows import CLASS_WORDS
 from perfd.site.sentences import night as night_sentence
 from perfd.site.sentences import unmeasured
 from perfd.site.site import Here
 from perfd.site.status import queue, without_result
 from perfd.site.templates import iso
-from perfd.store.records import OccasionSummary, RegressionRow
+from perfd.store.records import NightSummary, RegressionRow
 
 Document = dict[str, Any]
+SeriesIds = Annotated[str, Query(description="Numbers of Series, with commas between them: 1,2,3.", max_length=1000)]
 OnlyOpen = Annotated[bool, Query(description="Only those that someone must answer.")]
 router = APIRouter(prefix="/api/v1")
 FILTERS: Document = {
@@ -36,17 +41,67 @@ FILTERS: Document = {
 
 
 @router.get("/series", openapi_extra=FILTERS)
-def list_series(request: Request, site: Here, offset: Offset = 0, limit: Limit = 100) -> Document:
+def list_series(request: Request, site: Here, offset: Offset = 0, limit: Limit = 100) -> Response:
     """Series with their latest Points and Verdicts, filtered by parts of their keys; total counts before paging."""
-    rows = in_list_order(choose(site.store.pages, chosen_of(request)))
-    shown = rows[offset : offset + limit]
-    return {"total": len(rows), "offset": offset, "limit": limit, "series": [documents.line(row) for row in shown]}
+    chosen = chosen_of(request)
+
+    def make() -> Response:
+        found = site.store.pages.series_list(chosen.series, tuple(CLASS_WORDS), offset, limit)
+        shown = [documents.line(row) for row in found.rows]
+        return JSONResponse({"total": found.total, "offset": offset, "limit": limit, "series": shown})
+
+    return kept(request, site.store.pages.version(), make)
+
+
+@router.get("/latest", openapi_extra=FILTERS)
+def latest(request: Request, site: Here) -> Response:
+    """The last value of every Series that matches, in columns of one length: what it is, value, interval, last Verdict.
+
+    `previous`, `week_ago` and `month_ago` are earlier values of the same Series; `measured_at` is in Unix seconds.
+    """
+    chosen = chosen_of(request)
+    return kept(request, site.store.pages.version(), lambda: json_text(site.store.pages.latest_columns(chosen.series)))
 
 
 @router.get("/series/{series_id}")
-def one_series(series_id: SeriesId, site: Here) -> Document:
-    """One Series in columns: data is [[x…], [value…], [low…], [high…]]; points says what each is; Changes by index."""
-    return documents.series(series.find(site, series_id))
+def one_series(request: Request, series_id: SeriesId, site: Here, window: AskedWindow) -> Response:
+    """One Series in columns: data is [[x…], [value…], [low…], [high…]]; points says what each is; Changes by index.
+
+    x is the place in the Series. Where there are more than `most` Points from `start` up to `stop`, the lowest and the highest of
+    every stretch are given, and `decimated` is true: ask for a shorter stretch to see every Point.
+    """
+
+    def make() -> Response:
+        page = series.find(site, series_id, 1)
+        return json_text(documents.series(page, site.store.pages.series_columns(series_id, window), window))
+
+    return kept(request, site.store.pages.version([series_id]), make)
+
+
+@router.get("/points")
+def points(request: Request, site: Here, window: AskedWindow, series: SeriesIds) -> Response:
+    """Points of up to 50 Series to be drawn: data is [[x…], [value…], [low…], [high…], [measured…]], in single precision.
+
+    x is the place in the Series and `measured` Unix seconds; `total` counts all Points, and `most` is as for one Series.
+    """
+    ids = ids_of(series)
+
+    def make() -> Response:
+        return json_text(f'{{"series":[{",".join(site.store.pages.charts(ids, window))}]}}')
+
+    return kept(request, site.store.pages.version(ids), make)
+
+
+@router.get("/compare", openapi_extra=FILTERS)
+def compare_two(request: Request, site: Here, offset: Offset = 0, limit: Limit = 100) -> Document:
+    """Two nights, days or Builds (`base` and `head`) Series by Series; `apart` filters, `sort` is noise, effect or name."""
+    question = question_of(request, site, offset, limit)
+    if question is None:
+        raise BadInputError("base and head are needed: each a day (2026-11-29), a night's name, or the digest of a Build")
+    found = site.store.pages.differing(question)
+    shown = [documents.differing(row) for row in found.rows]
+    sides = {"base": question.base.name, "head": question.head.name}
+    return sides | {"counts": dict(found.counts), "offset": offset, "limit": limit, "series": shown}
 
 
 @router.get("/runs/{key}")
@@ -86,7 +141,7 @@ def status(site: Here) -> Document:
     }
 
 
-def _night(night: OccasionSummary) -> Document:
+def _night(night: NightSummary) -> Document:
     return {
         "name": night.row.occasion.name,
         "due_at": iso(night.row.occasion.nominal_at),

@@ -64,6 +64,7 @@ def create_app(
     for page in PAGES:
         app.include_router(page.router, include_in_schema=False)
     app.include_router(api.router)
+    app.include_router(launches.api)
     app.mount("/static", KeptFiles(directory=web_folder() / "static"))
     add_troubles(app)
     # Level 9, the default, takes a chart's numbers six times as long as level 1 and saves an eighth of the bytes.

@@ -1,4 +1,4 @@
-"""How far perfd can be believed: the false alarms of the last thirty days, as a number and as a sentence."""
+"""How far perfd can be believed: the false alarms of some days, as a number and as a sentence."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,11 +12,11 @@ from perfd.site.site import Site
 DAYS = 30
 
 
-def false_alarms(site: Site, now: datetime) -> dict[str, Any]:
+def false_alarms(site: Site, now: datetime, days: int = DAYS) -> dict[str, Any]:
     """A/A comparisons called different and suspects not reproduced, of all; counts, rate and its 95 % interval."""
-    found = site.store.trust.false_alarms(now - timedelta(days=DAYS))
+    found = site.store.trust.false_alarms(now - timedelta(days=days))
     rate = alarm_rate(found.aa_different + found.refuted, found.aa + found.remeasured)
-    return {"days": DAYS, **to_json(found), **to_json(rate)}
+    return {"days": days, **to_json(found), **to_json(rate)}
 
 
 def sentence(counted: dict[str, Any]) -> str:

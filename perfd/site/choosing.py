@@ -10,8 +10,7 @@ from perfd.domain.verdict import Outcome
 from perfd.errors import BadInputError
 from perfd.site.parameters import text
 from perfd.store import SeriesFilter
-from perfd.store.pages import Pages
-from perfd.store.records import SeriesRow
+from perfd.store.pages import UNJUDGED
 
 WORDS = {
     "class": "workload_class",
@@ -26,7 +25,6 @@ WORDS = {
     "branch": "branch",
 }
 """The query parameters, and the part of SeriesFilter that each means."""
-UNJUDGED = "none"
 
 
 @dataclass(frozen=True)
@@ -52,17 +50,8 @@ def chosen_of(request: Request) -> Choice:
     verdict = text(request, "verdict")
     if verdict not in {"", UNJUDGED, *Outcome}:
         raise BadInputError(f"verdict is one of {', '.join(Outcome)} or {UNJUDGED}")
-    return Choice(SeriesFilter(**{part: text(request, word) or None for word, part in WORDS.items()}), verdict)
-
-
-def choose(pages: Pages, choice: Choice) -> list[SeriesRow]:
-    """The Series that have every part asked for."""
-    rows = pages.series_rows(choice.series)
-    return [row for row in rows if not choice.verdict or _outcome(row) == choice.verdict]
-
-
-def _outcome(row: SeriesRow) -> str:
-    return row.verdict.outcome.value if row.verdict else UNJUDGED
+    parts = {part: text(request, word) or None for word, part in WORDS.items()}
+    return Choice(SeriesFilter(**parts, outcome=verdict or None), verdict)
 
 
 def parts_of(choices: Mapping[str, tuple[str, ...]], choice: Choice) -> list[Part]:

@@ -5,12 +5,14 @@ from typing import Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Request
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, Response
 
 from perfd.domain.occasion import OccasionState
 from perfd.domain.run import Arm, OccasionKind, RunState
 from perfd.domain.verdict import Outcome
 from perfd.errors import BadInputError
+from perfd.site import comparing
+from perfd.site.fresh import kept
 from perfd.site.numbers import scale_of
 from perfd.site.parameters import MOST_CHARACTERS, Limit, Offset, linker
 from perfd.site.sentences import plural
@@ -21,15 +23,21 @@ from perfd.store.records import ArmSamples, OccasionRow, OccasionSummary, RunRow
 
 router = APIRouter()
 MOST_LISTED = 1000
+NIGHTS = 60
+"""Nights that the form lets choose from."""
 ORDER = (Outcome.WORSE, Outcome.BETTER, Outcome.SAME, Outcome.UNSURE, Outcome.NOT_COMPARABLE)
 
 
 @router.get("/compare")
-def comparisons(request: Request, site: Here, offset: Offset = 0, limit: Limit = 50) -> HTMLResponse:
-    """The list, newest first."""
+def comparisons(request: Request, site: Here, offset: Offset = 0, limit: Limit = 100) -> Response:
+    """The list, newest first; with `base` and `head`, two nights or Builds Series by Series."""
+    question = comparing.question_of(request, site, offset, limit)
+    if question is not None:
+        return kept(request, site.page_version(), lambda: comparing.show(request, site, question))
     found = site.store.pages.occasions(OccasionKind.COMPARE, last=MOST_LISTED)
     return site.pages.show(
         "comparisons.html",
+        nights=[row.occasion.nominal_at for row in site.store.pages.nights(NIGHTS)],
         here="/compare",
         sentence=f"{plural(len(found), 'comparison')} measured or under way."
         if found

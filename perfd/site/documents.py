@@ -1,13 +1,16 @@
 """The JSON of the API, in base units and UTC; the charts draw the same documents."""
 
-from collections.abc import Sequence
+import json
 from typing import Any
 
 from perfd.domain.codec import to_json
 from perfd.site.numbers import scale_of
 from perfd.site.rows import change_word
 from perfd.site.templates import iso
-from perfd.store.records import ChangeRow, PointRow, RunPage, SeriesInfo, SeriesPage, SeriesRow
+from perfd.store.pages import Columns, Window
+from perfd.store.records import ChangeRow, Differing, PointRow, RunPage, SeriesInfo, SeriesPage, SeriesRow
+
+DIFFERING = ("base", "base_interval", "head", "head_interval", "effect", "noise", "bar", "over_noise", "word")
 
 
 def info(one: SeriesInfo) -> dict[str, Any]:
@@ -60,47 +63,26 @@ def point(row: PointRow) -> dict[str, Any]:
     }
 
 
-def series(page: SeriesPage) -> dict[str, Any]:
-    """One Series in columns: `data` is [[x…], [value…], [low…], [high…]] with x the place in the Series, from 0."""
-    rows = page.points
-    points = [row.point for row in rows]
-    return {
+def series(page: SeriesPage, columns: Columns, window: Window) -> str:
+    """One Series in columns, as JSON text: `data` is [[x…], [value…], [low…], [high…]] with x the place in the Series, from 0."""
+    scale = scale_of(page.info.metric.unit, page.extent)
+    head = {
         "series": info(page.info),
-        "data": [
-            list(range(len(points))),
-            [one.value for one in points],
-            [one.interval[0] if one.interval else None for one in points],
-            [one.interval[1] if one.interval else None for one in points],
-        ],
-        "points": {
-            "run": [one.run for one in points],
-            "build": [one.build for one in points],
-            "revision": [one.revision for one in points],
-            "ordinal": [one.ordinal for one in points],
-            "title": [row.title for row in rows],
-            "measured_at": [iso(one.measured_at) for one in points],
-            "occasion": [one.occasion for one in points],
-            "host": [row.host for row in rows],
-            "n": [one.n for one in points],
-        },
-        "changes": [change for one in page.changes if (change := _change(one, rows)) is not None],
-        "epochs": epochs(rows),
+        "total": columns.total,
+        "from": window.start,
+        "to": window.start + columns.many,
+        "decimated": columns.shown < columns.many,
+        "changes": [change(one, page.places[one.id]) for one in page.changes if one.id in page.places],
         "verdict": to_json(page.verdict),
         "verdict_occasion": page.verdict_occasion,
+        "display": {"size": scale.size, "unit": scale.unit, "decimals": scale.decimals},
     }
+    # The columns were written by Postgres and are put in as they are: thousands of Points never become Python objects.
+    return f'{json.dumps(head)[:-1]}, "data": {columns.data}, "points": {columns.points}, "epochs": {columns.epochs}}}'
 
 
-def chart(page: SeriesPage) -> dict[str, Any]:
-    """The same, with how its numbers are shown."""
-    scale = scale_of(page.info.metric.unit, [row.point.value for row in page.points])
-    return series(page) | {"display": {"size": scale.size, "unit": scale.unit, "decimals": scale.decimals}}
-
-
-def _change(one: ChangeRow, rows: Sequence[PointRow]) -> dict[str, Any] | None:
-    """A Change that still stands, at the place of its first Run."""
-    place = next((index for index, row in enumerate(rows) if row.point.run == one.run), None)
-    if place is None or one.gone_at is not None:
-        return None
+def change(one: ChangeRow, place: int) -> dict[str, Any]:
+    """A Change that still stands, at the place of its first Point."""
     return {
         "index": place,
         "kind": one.kind.value,
@@ -116,16 +98,9 @@ def _change(one: ChangeRow, rows: Sequence[PointRow]) -> dict[str, Any] | None:
     }
 
 
-def epochs(rows: Sequence[PointRow]) -> list[dict[str, Any]]:
-    """Where hardware, or driver and libraries, differ from the Point before."""
-    found = []
-    for index in range(1, len(rows)):
-        before, after = rows[index - 1].point, rows[index].point
-        if before.hardware_hash != after.hardware_hash:
-            found.append({"index": index, "word": "other hardware or clocks"})
-        elif before.epoch != after.epoch:
-            found.append({"index": index, "word": "other driver or libraries"})
-    return found
+def differing(row: Differing) -> dict[str, Any]:
+    """A Series that two nights or two Builds measured."""
+    return info(row.info) | {name: to_json(getattr(row, name)) for name in DIFFERING}
 
 
 def run(page: RunPage) -> dict[str, Any]:

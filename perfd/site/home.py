@@ -1,23 +1,26 @@
 """Home: last night in one screen, then every Series in a line."""
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse
 
-from perfd.domain.run import RunState
 from perfd.domain.verdict import Outcome
-from perfd.site import believed, sentences
-from perfd.site.choosing import Choice, choose, chosen_of, parts_of
+from perfd.site import believed, sentences, underway
+from perfd.site.choosing import Choice, chosen_of, parts_of
 from perfd.site.parameters import Limit, Offset, linker
 from perfd.site.regressions import words
-from perfd.site.rows import groups, in_list_order, run_label, unmeasured_word
+from perfd.site.rows import CLASS_WORDS, groups, run_label, unmeasured_word
 from perfd.site.site import Here
+from perfd.site.spans import columns, sentence
 from perfd.site.status import without_result
-from perfd.store.records import OccasionSummary
+from perfd.store.records import NightSummary
 
 router = APIRouter()
 MOST_MISSING = 5
+SEVERITIES = ("20 % or more", "5 to 20 %", "below 5 %", "unsized")
+"""Regressions by their largest effect, the largest first; a budget that is broken has no size."""
 
 
 class Night(NamedTuple):
@@ -32,43 +35,53 @@ class Night(NamedTuple):
 
 
 @router.get("/")
-def home(request: Request, site: Here, offset: Offset = 0, limit: Limit = 200) -> HTMLResponse:
+def home(request: Request, site: Here, offset: Offset = 0, limit: Limit = 100) -> HTMLResponse:
     """The home page."""
     now = site.clock()
     status = site.store.pages.status()
     chosen = chosen_of(request)
-    fitting = in_list_order(choose(site.store.pages, chosen))
+    fold = chosen == Choice()
+    listed = site.store.pages.series_list(chosen.series, tuple(CLASS_WORDS), offset, limit, fold=fold)
+    shown = listed.total - sum(listed.quiet.values())
     unanswered = site.store.regressions.unanswered()
     next_night = site.next_night(now)
+    spans = columns(site, status.last_night, now)
     return site.pages.show(
         "home.html",
         here="/",
         overdue=sentences.overdue(status.last_night, site.due_by(now)),
         night=_night(status.last_night, sentences.home(status.last_night, len(unanswered), now)),
+        spans=spans,
+        improved=sentence(spans),
+        last_day=f"{status.last_night.row.occasion.nominal_at:%Y-%m-%d}" if status.last_night else "",
         regressions=[words(one) for one in reversed(unanswered)],
+        severities=sorted(site.store.pages.severities().items(), key=lambda one: SEVERITIES.index(one[0])),
+        launches=underway.launches(site),
+        quarantined=underway.quarantined(site),
         believed=believed.sentence(believed.false_alarms(site, now)),
         next_night=next_night,
         until_s=(next_night - now).total_seconds(),
         queue=sum(one.queued for one in status.queue),
         parts=parts_of(site.store.pages.choices(), chosen),
-        filtered=chosen != Choice(),
-        groups=groups(fitting[offset : offset + limit], fold=chosen == Choice()),
-        total=len(fitting),
+        filtered=not fold,
+        groups=groups(listed, ends=offset + limit >= shown),
+        total=listed.total,
+        shown=shown,
         offset=offset,
         limit=limit,
         link=linker(request),
     )
 
 
-def _night(summary: OccasionSummary | None, sentence: str) -> Night:
-    counts: dict[Any, int] = summary.verdict_counts if summary else {}
+def _night(summary: NightSummary | None, told: str) -> Night:
+    counts: Mapping[Outcome, int] = summary.verdict_counts if summary else {}
     order = (Outcome.WORSE, Outcome.BETTER, Outcome.SAME, Outcome.UNSURE, Outcome.NOT_COMPARABLE)
     lost = without_result(summary)
     return Night(
-        sentence,
+        told,
         summary.row.occasion.name if summary else None,
         tuple((one.value, counts.get(one, 0)) for one in order),
         tuple({"key": one.key, "label": run_label(one), "word": unmeasured_word(one)} for one in lost[:MOST_MISSING]),
-        sum(one.state is not RunState.DONE for one in lost),
+        sentences.unmeasured(summary.row) if summary else 0,
         sum(counts.values()),
     )

@@ -6,18 +6,42 @@ from collections.abc import Callable
 from typing import Annotated
 from urllib.parse import urlencode
 
-from fastapi import Path, Query, Request
+from fastapi import Depends, Path, Query, Request
 
 from perfd.errors import BadInputError
+from perfd.store.pages import Window
 
 MOST_CHARACTERS = 400
 MOST_PER_PAGE = 500
+MOST_CHARTS = 50
+MOST_POINTS = 2500
+"""Of one Series, unless more are asked for: twice as many as a wide screen has columns."""
 _HEX = re.compile(r"[0-9a-f]{64}")
 
 SeriesId = Annotated[int, Path(ge=1, le=2**63 - 1, description="The number in the Series' address.")]
 RegressionId = Annotated[int, Path(ge=1, le=2**63 - 1, description="The number in the Regression's address.")]
 Offset = Annotated[int, Query(ge=0, le=10_000_000, description="How many to leave out from the start.")]
 Limit = Annotated[int, Query(ge=1, le=MOST_PER_PAGE, description="How many to give at most.")]
+Rows = Annotated[int, Query(ge=1, le=2000, description="How many of the newest Points the table holds.")]
+Start = Annotated[int, Query(ge=0, le=10_000_000, description="The place of the first Point.")]
+Stop = Annotated[int | None, Query(ge=0, le=10_000_000, description="The place before which to stop; absent: the end.")]
+Most = Annotated[int, Query(ge=2, le=20_000, description="How many Points to give, about; of more, the extremes.")]
+
+
+def window_of(start: Start = 0, stop: Stop = None, most: Most = MOST_POINTS) -> Window:
+    """Which Points of a Series the address asks for."""
+    return Window(start, stop, most)
+
+
+AskedWindow = Annotated[Window, Depends(window_of)]
+
+
+def ids_of(value: str) -> list[int]:
+    """Numbers of Series with commas between them, each once; raises BadInputError."""
+    parts = value.split(",")
+    if not all(re.fullmatch(r"[1-9][0-9]{0,17}", part) for part in parts) or len(parts) > MOST_CHARTS:
+        raise BadInputError(f"series is up to {MOST_CHARTS} numbers of Series with commas between them: 1,2,3")
+    return list(dict.fromkeys(map(int, parts)))
 
 
 def text(request: Request, name: str) -> str:

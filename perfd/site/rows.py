@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from perfd.domain.metric import Better, Metric, MetricKind
+from perfd.domain.metric import Better, Metric
 from perfd.domain.run import FailureKind, RunState
 from perfd.domain.suite import WorkloadClass
 from perfd.domain.verdict import ChangeStatus, Outcome
 from perfd.site.drawing import sparkline
 from perfd.site.numbers import Scale, effect_between, scale_of
-from perfd.store.records import ChangeRow, RunRow, SeriesInfo, SeriesRow
+from perfd.store.records import ChangeRow, RunRow, SeriesInfo, SeriesList, SeriesRow
 
 CLASS_WORDS = {
     WorkloadClass.CHAT: "Chat",
@@ -85,27 +85,18 @@ def _spark_title(values: tuple[float, ...], scale: Scale) -> str:
     return f"{many} from {scale.text(min(values))} to {scale.text(max(values))} {scale.unit}"
 
 
-def groups(rows: list[SeriesRow], *, fold: bool = False) -> list[Group]:
+def groups(listed: SeriesList, *, ends: bool) -> list[Group]:
     """The rows by workload class, in the order of CLASS_WORDS; inside a class as they came.
 
-    `fold` leaves out compiled counts that did not move: each Kernel has dozens, and they would bury everything else.
+    `ends` says that this is the last page: there, what was left out because nothing moved is counted.
     """
-    by_class = [(one, word, [row for row in rows if row.info.workload_class is one]) for one, word in CLASS_WORDS.items()]
-    return [_group(one, word, those, fold=fold) for one, word, those in by_class if those]
-
-
-def _group(one: WorkloadClass, word: str, rows: list[SeriesRow], *, fold: bool) -> Group:
-    shown = [row for row in rows if not (fold and _unmoved(row))]
-    return Group(word, tuple(line(row) for row in shown), len(rows) - len(shown), f"/?class={one.value}")
-
-
-def _unmoved(row: SeriesRow) -> bool:
-    if row.info.workload_class is not WorkloadClass.KERNEL or row.info.metric.kind is MetricKind.SPEED:
-        return False
-    moved = row.previous is not None and row.previous.point.value != row.latest.point.value
-    judged_moved = row.verdict is not None and row.verdict.outcome in {Outcome.BETTER, Outcome.WORSE, Outcome.NOT_COMPARABLE}
-    noisy = row.info.metric.kind is not MetricKind.STATIC
-    return not judged_moved and (noisy or not moved)
+    quiet = listed.quiet if ends else {}
+    by_class = [(one, word, [row for row in listed.rows if row.info.workload_class is one]) for one, word in CLASS_WORDS.items()]
+    return [
+        Group(word, tuple(line(row) for row in rows), quiet.get(one, 0), f"/?class={one.value}")
+        for one, word, rows in by_class
+        if rows or quiet.get(one)
+    ]
 
 
 def model_of(info: SeriesInfo) -> str:
@@ -150,19 +141,3 @@ def unmeasured_word(run: RunRow) -> str:
     if run.failure is FailureKind.MISSING:
         return "missing"
     return f"{run.state.value}: {run.failure.value.replace('_', ' ')}" if run.failure else run.state.value
-
-
-def in_list_order(rows: list[SeriesRow]) -> list[SeriesRow]:
-    """By class as CLASS_WORDS has them, then subject, Workload, Model and Metric, so that pages cut the same list."""
-    order = {one: place for place, one in enumerate(CLASS_WORDS)}
-    return sorted(
-        rows,
-        key=lambda row: (
-            order[row.info.workload_class],
-            row.info.key.subject,
-            row.info.workload_name,
-            row.info.key.model,
-            row.info.metric.name,
-            row.info.id,
-        ),
-    )

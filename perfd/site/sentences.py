@@ -9,7 +9,7 @@ from perfd.domain.verdict import Outcome
 from perfd.site.numbers import percent
 from perfd.site.rows import better_word, change_word, model_of
 from perfd.site.templates import short
-from perfd.store.records import OccasionRow, OccasionSummary, RegressionRow, RunPage, SeriesPage
+from perfd.store.records import NightSummary, OccasionRow, RegressionRow, RunPage, SeriesPage
 
 RECENT = timedelta(hours=36)
 
@@ -30,7 +30,7 @@ def unmeasured(row: OccasionRow) -> int:
     return sum(number for state, number in row.runs.items() if state != RunState.DONE.value)
 
 
-def overdue(summary: OccasionSummary | None, due: datetime) -> str:
+def overdue(summary: NightSummary | None, due: datetime) -> str:
     """An alarm where the night that was due last has not even begun; "" where all is well, or before the first night."""
     if summary is None or summary.row.occasion.nominal_at >= due:
         return ""
@@ -41,7 +41,7 @@ def overdue(summary: OccasionSummary | None, due: datetime) -> str:
     )
 
 
-def night(summary: OccasionSummary | None, now: datetime) -> str:
+def night(summary: NightSummary | None, now: datetime) -> str:
     """Last night in one sentence, what is missing included."""
     if summary is None:
         return "No night has been run yet."
@@ -58,7 +58,7 @@ def night(summary: OccasionSummary | None, now: datetime) -> str:
     return f"{who} measured {measured}: {verdicts(summary.verdict_counts)}."
 
 
-def home(summary: OccasionSummary | None, regressions_open: int, now: datetime) -> str:
+def home(summary: NightSummary | None, regressions_open: int, now: datetime) -> str:
     """Last night, and whether anything must still be answered."""
     told = night(summary, now)
     return f"{told} {plural(regressions_open, 'Regression')} open." if regressions_open else told
@@ -80,12 +80,12 @@ def series(page: SeriesPage) -> str:
         if standing:
             last = standing[-1]
             word = change_word(last).replace("?", ", if it is no spike")
-            since = sum(row.point.ordinal >= last.ordinal for row in page.points)
+            since = page.total - page.places.get(last.id, page.total)
             ago = f"{plural(since, 'Point')} ago"
             return (
                 f"{what}: {percent(last.effect)} ({word}) at {last.revision[:10]}, {ago}; {better_word(info.metric)} is better."
             )
-        return f"{what}: no Change in {plural(len(page.points), 'Point')}; {better_word(info.metric)} is better."
+        return f"{what}: no Change in {plural(page.total, 'Point')}; {better_word(info.metric)} is better."
     return f"{what} has no Points yet."
 
 

@@ -2,22 +2,23 @@
 
 from typing import Any, NamedTuple
 
-from fastapi import APIRouter
-from starlette.responses import HTMLResponse
+from fastapi import APIRouter, Request
+from starlette.responses import HTMLResponse, Response
 
 from perfd.domain.run import Point
 from perfd.domain.verdict import Verdict
 from perfd.site import documents, sentences
+from perfd.site.fresh import kept
 from perfd.site.numbers import effect_between, percent, percents, scale_of
-from perfd.site.parameters import SeriesId
+from perfd.site.parameters import Rows, SeriesId
 from perfd.site.rows import better_word, change_word
 from perfd.site.site import Here, Site
 from perfd.site.troubles import NotHereError
 from perfd.store.records import PointRow, SeriesPage
 
 router = APIRouter()
-MOST_IN_TABLE = 500
-"""Older Points stay in the chart and in the JSON; a table of thousands of lines helps nobody."""
+IN_TABLE = 100
+"""Older Points stay in the chart and in the JSON; `rows` asks for more of them."""
 
 
 class TablePoint(NamedTuple):
@@ -37,20 +38,23 @@ class TablePoint(NamedTuple):
 
 
 @router.get("/series/{series_id}")
-def series(series_id: SeriesId, site: Here) -> HTMLResponse:
+def series(request: Request, series_id: SeriesId, site: Here, rows: Rows = IN_TABLE) -> Response:
     """The page of one Series."""
-    page = find(site, series_id)
+    return kept(request, site.page_version([series_id]), lambda: _page(site, series_id, rows))
+
+
+def _page(site: Site, series_id: int, rows: int) -> HTMLResponse:
+    page = find(site, series_id, rows + 1)  # one more, so that the oldest line has its change against the one before
     verdict = page.verdict
     return site.pages.show(
         "series.html",
         sentence=sentences.series(page),
         series=_words(page),
-        scale=scale_of(page.info.metric.unit, [row.point.value for row in page.points]),
-        document=documents.chart(page),
-        points=table(page.points)[-MOST_IN_TABLE:],
-        total=len(page.points),
+        scale=scale_of(page.info.metric.unit, page.extent),
+        points=table(page.points)[-rows:],
+        total=page.total,
+        rows=rows,
         changes=[one._asdict() for one in _changes(page)],
-        marks=documents.epochs(page.points),
         last_word=verdict.outcome.value if verdict else None,
         last_effect=verdict.effect if verdict else None,
         last_reason=verdict.reason if verdict else "It was not judged yet.",
@@ -58,9 +62,9 @@ def series(series_id: SeriesId, site: Here) -> HTMLResponse:
     )
 
 
-def find(site: Site, series_id: int) -> SeriesPage:
-    """The Series; raises NotHereError where there is none."""
-    page = site.store.pages.series_page(series_id)
+def find(site: Site, series_id: int, last: int | None = None) -> SeriesPage:
+    """The Series with its (last) Points; raises NotHereError where there is none."""
+    page = site.store.pages.series_page(series_id, last)
     if page is None:
         raise NotHereError(f"There is no Series {series_id}.")
     return page

@@ -1,7 +1,8 @@
 """What every page needs: the store, the clock, the schedule and the templates, found through the request."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta
 from typing import Annotated, cast
 from zoneinfo import ZoneInfo
@@ -24,6 +25,12 @@ class Site:
     clock: Callable[[], datetime]
     schedule: Schedule
     pages: Pages
+    started: str = field(default_factory=lambda: secrets.token_hex(4))
+    """Tells this process from an earlier one, whose templates may have been others."""
+
+    def page_version(self, series: Sequence[int] | None = None) -> str:
+        """What a page about these Series (about all) is made of: what is stored, and the templates of this process."""
+        return f"{self.started} {self.store.pages.version(series)}"
 
     def next_night(self, now: datetime) -> datetime:
         """When the clock will next open a night, in UTC."""

@@ -212,8 +212,13 @@ def as_change(row: AnyRow) -> ChangeRow:
 
 def run_rows(connection: Connection, *where: ColumnElement[bool]) -> tuple[RunRow, ...]:
     """Runs with the words that lists show, in the order they were planned."""
+    return tuple(as_run(row) for row in connection.execute(run_select().where(*where).order_by(R.queued_at, R.id)))
+
+
+def run_select() -> Select[Any]:
+    """Runs with the words that lists show; see `as_run`."""
     OB = tables.occasion_build.c  # noqa: N806  # columns
-    asked = (
+    return (
         select(
             tables.run,
             Occ.name.label("occasion"),
@@ -235,13 +240,11 @@ def run_rows(connection: Connection, *where: ColumnElement[bool]) -> tuple[RunRo
         .join(tables.workload, W.id == R.workload_id)
         .join(tables.suite, tables.suite.c.id == W.suite_id)
         .outerjoin(tables.model, tables.model.c.id == R.model_id)
-        .where(*where)
-        .order_by(R.queued_at, R.id)
     )
-    return tuple(_as_run(row) for row in connection.execute(asked))
 
 
-def _as_run(row: AnyRow) -> RunRow:
+def as_run(row: AnyRow) -> RunRow:
+    """The Run of a row of `run_select()`."""
     return RunRow(
         id=row.id,
         key=row.key,

@@ -1,5 +1,6 @@
-// A Series as a chart: value line, 95 % interval as a band, Changes and epochs as rules, one Point a click.
-// What it draws is the JSON of /api/v1/series/{id} in the page; the table below the chart holds the same numbers.
+// Series as charts. A large one (data-href) draws /api/v1/series/{id}: value line, 95 % interval as a band, Changes and epochs as
+// rules, one Point a click; of a long Series it gets the extremes of every stretch, and asks for the Points when it is zoomed.
+// Small ones side by side (data-series alone) draw /api/v1/points, all of a page in one request; a click opens the Series.
 (() => {
   "use strict";
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -14,23 +15,36 @@
   };
   const percent = (effect) => `${effect > 0 ? "+" : "−"}${Math.abs(effect * 100).toFixed(1)} %`;
 
+  // The index of the last x that is not beyond `place`: x counts in the whole Series, an index only what is drawn.
+  function indexOf(xs, place) {
+    let low = 0;
+    let high = xs.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (xs[middle] <= place) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+
   function describe(series, at) {
     const { points, data, display } = series;
     const show = (value) => (value / display.size).toFixed(display.decimals);
     const lines = [`${show(data[1][at])} ${display.unit}`];
     if (data[2][at] !== null) lines[0] += `  [${show(data[2][at])}, ${show(data[3][at])}]`;
+    if (!points) return [lines[0], clock(data[4][at] * 1000)];
     lines.push(`Build ${points.build[at].slice(0, 12)}, revision ${points.revision[at].slice(0, 12)}`);
     if (points.title[at]) lines.push(points.title[at].slice(0, 120));
     lines.push(`${clock(points.measured_at[at])}, ${points.n[at]} Sample${points.n[at] === 1 ? "" : "s"}`);
     for (const change of series.changes) {
-      if (change.index === at) lines.push(`${change.effect > 0 ? "▲" : "▼"} Change ${percent(change.effect)}: ${change.word}`);
+      if (change.index === data[0][at]) lines.push(`${change.effect > 0 ? "▲" : "▼"} Change ${percent(change.effect)}: ${change.word}`);
     }
     return lines;
   }
 
   function calmRange(chart, low, high) {
     // The same least span as the sparklines: noise within four per cent must not look like mountains.
-    if (low === null || high === null) return [0, 1];
+    if (low === null || high === null || low === undefined) return [0, 1];
     const least = Math.abs((low + high) / 2) * 0.04 || 1;
     const missing = Math.max(0, least - (high - low)) / 2;
     const pad = Math.max(high - low, least) * 0.08;
@@ -71,8 +85,12 @@
 
   function options(series, width, height, hooks) {
     const axis = { stroke: css("--quiet"), grid: { stroke: css("--rule"), width: 1 }, ticks: { stroke: css("--rule"), width: 1 }, font: "11px system-ui, sans-serif" };
-    const { points, display } = series;
-    const label = (index) => (Number.isInteger(index) && points.measured_at[index] ? `${day(points.measured_at[index])}\n${points.revision[index].slice(0, 7)}` : "");
+    const { points, data } = series;
+    const label = (place) => {
+      const at = indexOf(data[0], place);
+      if (!Number.isInteger(place) || place < data[0][0] || place > data[0][data[0].length - 1]) return "";
+      return points ? `${day(points.measured_at[at])}\n${points.revision[at].slice(0, 7)}` : day(data[4][at] * 1000);
+    };
     const dot = (chart, which) => (which === 1 ? css("--line") : "transparent"); // the interval's ends have none
     const edge = { stroke: "transparent", width: 0, points: { show: false } };
     return {
@@ -87,7 +105,7 @@
       ],
       series: [
         {},
-        { stroke: css("--line"), width: 1.5, points: { show: points.run.length <= 200, size: 5, stroke: css("--line"), fill: css("--page") } },
+        { stroke: css("--line"), width: 1.5, points: { show: data[0].length <= 200, size: 5, stroke: css("--line"), fill: css("--page") } },
         edge,
         edge,
       ],
@@ -96,11 +114,18 @@
     };
   }
 
-  function draw(figure, series) {
+  function scale(series) {
+    const { size } = series.display;
+    const columns = series.data.slice(1, 4).map((column) => column.map((value) => (value === null ? null : value / size)));
+    return [series.data[0], ...columns];
+  }
+
+  function draw(figure, whole, small) {
     const plot = figure.querySelector(".plot");
     const readout = figure.querySelector(".readout");
     const tip = figure.querySelector(".tip");
-    const scaled = [series.data[0], ...series.data.slice(1).map((column) => column.map((value) => (value === null ? null : value / series.display.size)))];
+    let series = whole;
+    let scaled = scale(series);
     let chart;
     let chosen = null;
 
@@ -111,35 +136,60 @@
         return;
       }
       const lines = describe(series, index);
-      readout.textContent = lines.join(" · ");
+      if (readout) readout.textContent = lines.join(" · ");
       tip.textContent = lines.join("\n");
       tip.hidden = false;
-      const left = chart.over.offsetLeft + chart.valToPos(index, "x");
+      const left = chart.over.offsetLeft + chart.valToPos(scaled[0][index], "x");
       const top = chart.over.offsetTop + chart.valToPos(scaled[1][index], "y");
       const beside = left + 14 + tip.offsetWidth <= plot.offsetWidth ? left + 14 : Math.max(0, left - 14 - tip.offsetWidth);
       tip.style.left = `${beside}px`;
       tip.style.top = `${Math.max(0, top - tip.offsetHeight - 10)}px`;
     };
     const open = () => {
-      if (chosen !== null && chosen !== undefined) location.href = `/runs/${encodeURIComponent(series.points.run[chosen])}`;
+      if (small) location.href = `/series/${figure.dataset.series}`;
+      else if (chosen !== null && chosen !== undefined) location.href = `/runs/${encodeURIComponent(series.points.run[chosen])}`;
     };
+    const show = (now) => {
+      series = now;
+      scaled = scale(series);
+      point(null);
+    };
+    // Zoomed into a long Series: the Points of that stretch come in place of the extremes of longer ones.
+    const look = async () => {
+      const { min, max } = chart.scales.x;
+      if (small || !series.decimated) return;
+      const [start, stop] = [Math.max(0, Math.floor(min)), Math.ceil(max) + 1];
+      const answer = await fetch(`${figure.dataset.href}?start=${start}&stop=${stop}`);
+      if (!answer.ok) return;
+      show(await answer.json());
+      make();
+      chart.setScale("x", { min, max });
+    };
+    const marked = (self) => !small && marks(series)(self);
     const make = () => {
       if (chart) chart.destroy();
-      const size = [plot.clientWidth, plot.clientWidth < 500 ? 240 : 300];
-      chart = new uPlot(options(series, ...size, { draw: [marks(series)], setCursor: [(self) => point(self.cursor.idx)] }), scaled, plot);
+      const size = [plot.clientWidth, small ? 150 : plot.clientWidth < 500 ? 240 : 300];
+      const hooks = { draw: [marked], setCursor: [(self) => point(self.cursor.idx)], setSelect: [(self) => self.select.width > 0 && setTimeout(look)] };
+      chart = new uPlot(options(series, ...size, hooks), scaled, plot);
       if (chosen !== null && chosen !== undefined) point(chosen);
       let pressed = 0;
       chart.over.addEventListener("mousedown", (event) => (pressed = event.clientX));
       chart.over.addEventListener("click", (event) => Math.abs(event.clientX - pressed) < 4 && open());
+      chart.over.addEventListener("dblclick", () => {
+        if (series === whole) return;
+        show(whole);
+        make();
+      });
       figure.dataset.drawn = "yes";
+      figure.dataset.points = scaled[0].length;
     };
     const move = (index) => {
-      const left = chart.valToPos(index, "x");
+      const left = chart.valToPos(scaled[0][index], "x");
       chart.setCursor({ left, top: chart.valToPos(scaled[1][index], "y") });
     };
-    const last = scaled[0].length - 1;
     const steps = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10 };
     figure.addEventListener("keydown", (event) => {
+      const last = scaled[0].length - 1;
       if (event.key === "Enter") open();
       else if (event.key === "Home") move(0);
       else if (event.key === "End") move(last);
@@ -152,8 +202,47 @@
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", make);
   }
 
-  for (const figure of document.querySelectorAll("figure.chart")) {
-    const series = JSON.parse(document.getElementById(figure.dataset.source).textContent);
-    if (series.data[0].length) draw(figure, series);
+  function trouble(figure, why) {
+    const said = document.createElement("p");
+    said.className = "alarm";
+    said.textContent = `The chart cannot be drawn: ${why}. The table holds the same numbers; load the page again to try once more.`;
+    figure.querySelector(".plot").replaceChildren(said);
   }
+
+  async function read(address) {
+    const answer = await fetch(address);
+    const told = await answer.json();
+    if (!answer.ok) throw new Error(told.error ?? `HTTP ${answer.status}`);
+    return told;
+  }
+
+  async function large(figure) {
+    try {
+      const series = await read(figure.dataset.href);
+      if (series.data[0].length) draw(figure, series, false);
+    } catch (error) {
+      trouble(figure, error.message);
+    }
+  }
+
+  async function small(figures) {
+    if (!figures.length) return;
+    try {
+      const told = await read(document.querySelector("[data-charts]").dataset.charts);
+      const byId = new Map(told.series.map((one) => [String(one.id), one]));
+      for (const figure of figures) {
+        const one = byId.get(figure.dataset.series);
+        const { size, unit, decimals } = figure.dataset;
+        if (one && one.data[0].length) draw(figure, { ...one, changes: [], epochs: [], display: { size: Number(size), unit, decimals: Number(decimals) } }, true);
+        else trouble(figure, "it has no Points");
+      }
+      document.documentElement.dataset.charts = "drawn";
+    } catch (error) {
+      figures.forEach((figure) => trouble(figure, error.message));
+    }
+  }
+
+  const figures = [...document.querySelectorAll("figure.chart")];
+  figures.filter((figure) => figure.dataset.href).forEach(large);
+  small(figures.filter((figure) => !figure.dataset.href));
 })();

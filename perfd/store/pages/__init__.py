@@ -1,31 +1,40 @@
 """What pages and reports show; reads only."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, Text, func, select
 
 from perfd.domain.occasion import Occasion
 from perfd.domain.run import OccasionKind
+from perfd.domain.suite import WorkloadClass
 from perfd.domain.verdict import RegressionState
 from perfd.store import occasions as asking
 from perfd.store import tables
-from perfd.store.pages import occasions, runs, series, status
-from perfd.store.pages.series import SeriesFilter
+from perfd.store.pages import chosen, columns, comparing, latest_columns, nights, occasions, runs, series, status
+from perfd.store.pages.chosen import UNJUDGED, SeriesFilter
+from perfd.store.pages.columns import Columns, Window
+from perfd.store.pages.comparing import Apart, Question, Sorting
 from perfd.store.records import (
     ArmSamples,
     BuildPage,
+    DifferingList,
+    Movement,
     OccasionRow,
     OccasionSummary,
     RegressionRow,
     RunPage,
+    SeriesList,
     SeriesPage,
     SeriesRow,
+    Side,
+    Span,
     Status,
 )
 from perfd.store.regressions import Regressions
 
-__all__ = ["BuildPage", "Pages", "SeriesFilter"]
+__all__ = ["UNJUDGED", "Apart", "BuildPage", "Columns", "Pages", "Question", "SeriesFilter", "Sorting", "Window"]
 Occ = tables.occasion.c
 
 
@@ -45,15 +54,77 @@ class Pages:
         with self.engine.begin() as connection:
             return series.rows(connection, wanted or SeriesFilter())
 
+    def series_list(
+        self, wanted: SeriesFilter, order: Sequence[WorkloadClass], offset: int, limit: int, *, fold: bool = False
+    ) -> SeriesList:
+        """One page of the Series that match, by class in that order, and how many there are; see `series.listed`."""
+        with self.engine.begin() as connection:
+            return series.listed(connection, wanted, order, offset, limit, fold=fold)
+
+    def some_rows(self, ids: Collection[int]) -> tuple[SeriesRow, ...]:
+        """The Series with these ids that have Points, as the list shows them."""
+        with self.engine.begin() as connection:
+            return series.some_rows(connection, ids)
+
     def choices(self) -> dict[str, tuple[str, ...]]:
         """For every part of `SeriesFilter`: the values that some Series has."""
         with self.engine.begin() as connection:
-            return series.choices(connection)
+            return chosen.choices(connection)
 
     def series_page(self, series_id: int, last: int | None = None) -> SeriesPage | None:
         """The Series with its (last) Points, its Changes that stand, and its last Verdict."""
         with self.engine.begin() as connection:
             return series.page(connection, series_id, last)
+
+    def series_columns(self, series_id: int, window: Window) -> Columns:
+        """Points of one Series with their Runs, Builds and Revisions, in columns of JSON."""
+        with self.engine.begin() as connection:
+            return columns.whole(connection, series_id, window)
+
+    def charts(self, ids: Sequence[int], window: Window) -> list[str]:
+        """Points of these Series to be drawn, one JSON object each; Series that do not exist are left out."""
+        with self.engine.begin() as connection:
+            return columns.charts(connection, ids, window)
+
+    def latest_columns(self, wanted: SeriesFilter) -> str:
+        """The last value of every Series that matches, in columns: one JSON object."""
+        with self.engine.begin() as connection:
+            return latest_columns.latest(connection, wanted)
+
+    def version(self, ids: Sequence[int] | None = None) -> str:
+        """What stands about these Series (about all) is the same as long as this is: two numbers that every write raises."""
+        with self.engine.begin() as connection:
+            return chosen.version(connection, ids)
+
+    def snapshot(self) -> str:
+        """Nothing at all was written in the database as long as this is the same."""
+        with self.engine.begin() as connection:
+            return str(connection.execute(select(func.pg_current_snapshot().cast(Text))).scalar_one())
+
+    def side(self, name: str) -> Side | None:
+        """The night, the last night of a day, or the Build that an address names; absent where there is none."""
+        with self.engine.begin() as connection:
+            return comparing.side(connection, name)
+
+    def differing(self, question: Question) -> DifferingList:
+        """One page of the Series that two nights or two Builds measured, and how all of them lie apart."""
+        with self.engine.begin() as connection:
+            return comparing.differing(connection, question)
+
+    def span(self, since: datetime, days: int) -> Span:
+        """What came of the nights from then on."""
+        with self.engine.begin() as connection:
+            return nights.span(connection, since, days)
+
+    def movement(self, now: datetime, days: int) -> Movement:
+        """How many Series stand better or worse than 7 or 30 days before."""
+        with self.engine.begin() as connection:
+            return nights.movement(connection, now, days)
+
+    def severities(self) -> dict[str, int]:
+        """Regressions that someone must answer, by their largest effect."""
+        with self.engine.begin() as connection:
+            return nights.severities(connection)
 
     def run_page(self, key: str) -> RunPage | None:
         """All about the Run with that key digest."""

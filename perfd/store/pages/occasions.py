@@ -23,7 +23,7 @@ def summary(connection: Connection, occasion_id: int) -> OccasionSummary:
     change = tables.change.c
     return OccasionSummary(
         row=rows(connection, Occ.id == occasion_id, last=1)[0],
-        builds=_build_rows(connection, tables.occasion_build.c.occasion_id == occasion_id),
+        builds=build_rows(connection, tables.occasion_build.c.occasion_id == occasion_id),
         runs=reading.run_rows(connection, R.occasion_id == occasion_id),
         verdicts=_judged(connection, occasion_id),
         findings=occasions.findings(connection, occasion_id),
@@ -57,7 +57,8 @@ def _as_occasion_row(row: AnyRow, counts: dict[str, int]) -> OccasionRow:
     )
 
 
-def _build_rows(connection: Connection, *where: ColumnElement[bool]) -> tuple[BuildRow, ...]:
+def build_rows(connection: Connection, *where: ColumnElement[bool]) -> tuple[BuildRow, ...]:
+    """What occasions got built, in the order of the Builds."""
     OB, V = tables.occasion_build.c, tables.revision.c  # noqa: N806  # columns
     asked = (
         select(

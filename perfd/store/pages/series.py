@@ -1,86 +1,72 @@
 """Lists of Series, and all about one of them."""
 
-from dataclasses import dataclass, fields
+from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, func, select, true
-from sqlalchemy.dialects.postgresql import aggregate_order_by, distinct_on
-from sqlalchemy.sql.selectable import LateralFromClause
+from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, or_, select
 
-from perfd.domain.verdict import Verdict
+from perfd.domain.metric import MetricKind
+from perfd.domain.suite import WorkloadClass
+from perfd.domain.verdict import Outcome
 from perfd.store import reading, tables
-from perfd.store.records import PointRow, SeriesPage, SeriesRow
+from perfd.store.pages.chosen import SeriesFilter, conditions
+from perfd.store.records import PointRow, SeriesList, SeriesPage, SeriesRow
 from perfd.store.workloads import read_workload
+from perfd.store.writing import AnyRow
 
 S = tables.series.c
 P = tables.point.c
 V = tables.verdict.c
+L = tables.series_latest.c
+M = tables.metric.c
+W = tables.workload.c
 Occ = tables.occasion.c
-SPARK = 60
-"""Values in a sparkline."""
-
-
-@dataclass(frozen=True)
-class SeriesFilter:
-    """Which Series to list; every part that is given must match. `workload` is a Workload's name, not its identity."""
-
-    subject: str | None = None
-    branch: str | None = None
-    suite: str | None = None
-    workload: str | None = None
-    workload_class: str | None = None
-    metric: str | None = None
-    model: str | None = None
-    quantisation: str | None = None
-    parallelism: str | None = None
-    device_class: str | None = None
-
-
-COLUMNS: dict[str, ColumnElement[Any]] = {
-    "subject": tables.subject.c.name,
-    "branch": S.branch,
-    "suite": tables.suite.c.name,
-    "workload": tables.workload.c.name,
-    "workload_class": tables.workload.c["class"],
-    "metric": tables.metric.c.name,
-    "model": S.model,
-    "quantisation": S.quantisation,
-    "parallelism": S.parallelism,
-    "device_class": S.device_class,
-}
+MOVED = (Outcome.BETTER.value, Outcome.WORSE.value, Outcome.NOT_COMPARABLE.value)
 
 
 def rows(connection: Connection, wanted: SeriesFilter) -> tuple[SeriesRow, ...]:
-    """Every Series that matches, ordered by its words; five questions, however many Series there are."""
-    asked = reading.series_select().where(*_conditions(wanted))
-    names = (tables.subject.c.name, tables.suite.c.name, tables.workload.c.name, tables.metric.c.id, S.id)
-    found = connection.execute(asked.order_by(*names)).all()
-    ids = [row.id for row in found]
-    ends = _last_points(connection, ids)
-    values = _last_values(connection, ids)
-    verdicts = _last_verdicts(connection, ids)
-    changes = _last_changes(connection, ids)
-    return tuple(
-        SeriesRow(
-            info=reading.as_series(row),
-            latest=ends[row.id][-1],
-            previous=ends[row.id][-2] if len(ends[row.id]) > 1 else None,
-            verdict=verdicts.get(row.id),
-            values=values[row.id],
-            change_id=changes.get(row.id),
-        )
-        for row in found
-        if row.id in ends
+    """Every Series that matches, ordered by its words; two questions, however many Series there are."""
+    names = (tables.subject.c.name, tables.suite.c.name, W.name, M.id, S.id)
+    return _rows(connection, _lines().where(*conditions(wanted)).order_by(*names))
+
+
+def some_rows(connection: Connection, ids: Collection[int]) -> tuple[SeriesRow, ...]:
+    """The Series with these ids."""
+    return _rows(connection, _lines().where(S.id.in_(ids)).order_by(S.id))
+
+
+def listed(
+    connection: Connection, wanted: SeriesFilter, order: Sequence[WorkloadClass], offset: int, limit: int, *, fold: bool
+) -> SeriesList:
+    """One page of the list: by class as `order` has them, then subject, Workload, Model, Metric; counted over all pages.
+
+    `fold` leaves out compiled counts that did not move: each Kernel has dozens, and they would bury everything else.
+    """
+    hidden = unmoved() if fold else None
+    words = W["class"]
+    kept = _lines().where(*conditions(wanted))
+    counted = kept.with_only_columns(words, func.count(), func.count().filter(hidden) if fold else 0).group_by(words)
+    counts: list[Any] = list(connection.execute(counted).all())
+    place = case({one.value: number for number, one in enumerate(order)}, value=words, else_=len(order))
+    text = (tables.subject.c.name, W.name, S.model, M.name)
+    shown = kept if hidden is None else kept.where(~hidden)
+    page = shown.order_by(place, *(column.collate("C") for column in text), S.id).offset(offset).limit(limit)
+    return SeriesList(
+        rows=_rows(connection, page),
+        total=sum(total for _, total, _ in counts),
+        quiet={WorkloadClass(one): quiet for one, _, quiet in counts if quiet},
     )
 
 
-def choices(connection: Connection) -> dict[str, tuple[str, ...]]:
-    """For every part of `SeriesFilter`: the values that some Series has."""
-    every = reading.series_select()
-    return {
-        name: tuple(sorted(connection.execute(every.with_only_columns(column).distinct()).scalars()))
-        for name, column in COLUMNS.items()
-    }
+def unmoved() -> ColumnElement[bool]:
+    """Of a Series: it is a Kernel's compiled count or resource, and neither its last Point nor its Verdict says that it moved."""
+    still = or_(L.previous.is_(None), L.previous == L.value)
+    return and_(
+        W["class"] == WorkloadClass.KERNEL.value,
+        M.kind != MetricKind.SPEED.value,
+        func.coalesce(L.outcome, "").not_in(MOVED),
+        or_(M.kind != MetricKind.STATIC.value, still),
+    )
 
 
 def page(connection: Connection, series_id: int, last: int | None) -> SeriesPage | None:
@@ -92,64 +78,75 @@ def page(connection: Connection, series_id: int, last: int | None) -> SeriesPage
     workload_id = connection.execute(select(S.workload_id).where(S.id == series_id)).scalar_one()
     judged = connection.execute(
         select(tables.verdict, Occ.name.label("occasion"))
-        .join(tables.occasion)
+        .join(tables.series_latest, (L.series_id == V.series_id) & (L.judged_in == V.occasion_id))
+        .join(tables.occasion, Occ.id == V.occasion_id)
         .where(V.series_id == series_id)
-        .order_by(Occ.nominal_at.desc(), Occ.id.desc())
-        .limit(1)
     ).first()
+    changes = reading.changes(connection, change.series_id == series_id, change.gone_at.is_(None))
+    broken = func.min(P.value).filter(P.value != func.floor(P.value))
+    measured = select(func.count(), func.min(P.value), func.max(P.value), broken).where(P.series_id == series_id)
+    total, *extent = connection.execute(measured).one()
     return SeriesPage(
         info=reading.as_series(row),
         workload=read_workload(connection, workload_id),
         points=reading.point_rows(connection, series_id, last),
-        changes=reading.changes(connection, change.series_id == series_id, change.gone_at.is_(None)),
+        total=total,
+        extent=tuple(value for value in extent if value is not None),
+        changes=changes,
+        places=_places(connection, [one.id for one in changes]),
         verdict=None if judged is None else reading.as_verdict(judged),
         verdict_occasion=None if judged is None else judged.occasion,
     )
 
 
-def _conditions(wanted: SeriesFilter) -> list[ColumnElement[bool]]:
-    given = ((field.name, getattr(wanted, field.name)) for field in fields(wanted))
-    return [COLUMNS[name] == value for name, value in given if value is not None]
-
-
-def _last_points(connection: Connection, ids: list[int]) -> dict[int, list[PointRow]]:
-    """By Series: its last two Points, oldest first; an index walk a Series, however long the Series is."""
-    ends = _tail(2, "ends")
-    chosen = select(S.id, ends.c.run_id).select_from(tables.series).join(ends, true()).where(S.id.in_(ids)).subquery()
-    asked = reading.point_select().join(chosen, (chosen.c.id == P.series_id) & (chosen.c.run_id == P.run_id))
-    points: dict[int, list[PointRow]] = {}
-    for row in connection.execute(asked.order_by(P.series_id, *reading.IN_ORDER)):
-        points.setdefault(row.series_id, []).append(reading.as_point(row))
-    return points
-
-
-def _last_values(connection: Connection, ids: list[int]) -> dict[int, tuple[float, ...]]:
-    """By Series: the values of its last SPARK Points, oldest first."""
-    tail = _tail(SPARK, "tail")
-    in_order = aggregate_order_by(tail.c.value, *(tail.c[column.name] for column in reading.IN_ORDER))
-    asked = select(S.id, func.array_agg(in_order)).select_from(tables.series).join(tail, true()).where(S.id.in_(ids))
-    return {series_id: tuple(numbers) for series_id, numbers in connection.execute(asked.group_by(S.id))}
-
-
-def _tail(count: int, name: str) -> LateralFromClause:
-    """The last Points of a Series of the surrounding question."""
-    newest = [column.desc() for column in reading.IN_ORDER]
-    columns = (P.value, *reading.IN_ORDER)
-    return select(*columns).where(P.series_id == S.id).order_by(*newest).limit(count).correlate(tables.series).lateral(name)
-
-
-def _last_verdicts(connection: Connection, ids: list[int]) -> dict[int, Verdict]:
+def _places(connection: Connection, changes: Sequence[int]) -> dict[int, int]:
+    """By Change: how many Points of its Series stand before it."""
+    change, first, before = tables.change, tables.point.alias(), tables.point.alias()
+    earlier = (before.c.ordinal, before.c.measured_at, before.c.run_id)
     asked = (
-        select(tables.verdict)
-        .join(tables.occasion)
-        .where(V.series_id.in_(ids))
-        .ext(distinct_on(V.series_id))
-        .order_by(V.series_id, Occ.nominal_at.desc(), Occ.id.desc())
+        select(change.c.id, func.count(before.c.run_id))
+        .join(first, (first.c.series_id == change.c.series_id) & (first.c.run_id == change.c.run_id))
+        .outerjoin(
+            before,
+            (before.c.series_id == first.c.series_id)
+            & (func.row(*earlier) < func.row(first.c.ordinal, first.c.measured_at, first.c.run_id)),
+        )
+        .where(change.c.id.in_(changes))
+        .group_by(change.c.id)
     )
-    return {row.series_id: reading.as_verdict(row) for row in connection.execute(asked)}
+    return dict(connection.execute(asked).all()) if changes else {}
 
 
-def _last_changes(connection: Connection, ids: list[int]) -> dict[int, int]:
-    change = tables.change.c
-    standing = (change.series_id.in_(ids), change.gone_at.is_(None))
-    return {row.series_id: row.id for row in reading.changes(connection, *standing)}
+def _lines() -> Select[Any]:
+    """Every Series that has Points, with its row of series_latest and its last Verdict."""
+    verdict = [V[name] for name in ("outcome", "reason", "detector", "n", "effect", "low", "high", "bar", "q", "noise", "mde")]
+    return (
+        reading.series_select()
+        .add_columns(L.run_id, L.previous_run_id, L.tail, L.change_id, *verdict)
+        .join(tables.series_latest, L.series_id == S.id)
+        .outerjoin(tables.verdict, (V.series_id == L.series_id) & (V.occasion_id == L.judged_in))
+    )
+
+
+def _rows(connection: Connection, asked: Select[Any]) -> tuple[SeriesRow, ...]:
+    found = connection.execute(asked).all()
+    ends = _ends(connection, [row.id for row in found])
+    return tuple(_row(row, ends) for row in found)
+
+
+def _row(row: AnyRow, ends: dict[tuple[int, int], PointRow]) -> SeriesRow:
+    return SeriesRow(
+        info=reading.as_series(row),
+        latest=ends[row.id, row.run_id],
+        previous=None if row.previous_run_id is None else ends[row.id, row.previous_run_id],
+        verdict=None if row.outcome is None else reading.as_verdict(row),
+        values=tuple(row.tail),
+        change_id=row.change_id,
+    )
+
+
+def _ends(connection: Connection, ids: list[int]) -> dict[tuple[int, int], PointRow]:
+    """By Series and Run: the last Point of each Series, and the one before."""
+    last = (L.series_id == P.series_id) & P.run_id.in_((L.run_id, L.previous_run_id))
+    asked = reading.point_select().join(tables.series_latest, last).where(L.series_id.in_(ids))
+    return {(row.series_id, row.run_id): reading.as_point(row) for row in connection.execute(asked)}

@@ -6,7 +6,7 @@ from perfd.domain.build import BuildState
 from perfd.domain.occasion import OccasionState
 from perfd.domain.run import OccasionKind, RunState
 from perfd.store import tables
-from perfd.store.pages import occasions
+from perfd.store.pages import nights, occasions
 from perfd.store.records import QueueRow, Status, WorkerRow
 
 R = tables.run.c
@@ -21,7 +21,7 @@ def status(connection: Connection) -> Status:
     night = connection.execute(newest).scalar()
     waiting = select(func.count()).select_from(tables.outbox).where(tables.outbox.c.done_at.is_(None))
     return Status(
-        last_night=None if night is None else occasions.summary(connection, night),
+        last_night=None if night is None else nights.night(connection, night),
         open_occasions=occasions.rows(connection, Occ.state != OccasionState.REPORTED.value, last=MOST),
         queue=_queue(connection),
         builds_queued=_builds(connection, BuildState.QUEUED),

@@ -1,0 +1,58 @@
+"""Series side by side as small charts, drawn from one request."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import HTMLResponse, Response
+
+from perfd.site.fresh import kept
+from perfd.site.numbers import scale_of
+from perfd.site.parameters import ids_of, text
+from perfd.site.rows import label, model_of
+from perfd.site.sentences import plural
+from perfd.site.site import Here, Site
+from perfd.store.records import SeriesRow
+
+router = APIRouter()
+
+
+@router.get("/charts")
+def charts(request: Request, site: Here) -> Response:
+    """The Series that the address names, in its order."""
+    asked = text(request, "series")
+    ids = ids_of(asked) if asked else []
+    return kept(request, site.page_version(ids), lambda: _page(site, ids))
+
+
+def _page(site: Site, ids: list[int]) -> HTMLResponse:
+    found = {row.info.id: row for row in site.store.pages.some_rows(ids)} if ids else {}
+    rows = [found[one] for one in ids if one in found]
+    named = ",".join(str(row.info.id) for row in rows)
+    return site.pages.show(
+        "charts.html",
+        here="/charts",
+        sentence=f"{plural(len(rows), 'Series', 'Series')} side by side." if rows else "No Series was named.",
+        charts=[words(row) for row in rows],
+        address=f"/api/v1/points?series={named}",
+    )
+
+
+def words(row: SeriesRow) -> dict[str, Any]:
+    """One chart: what it shows, and how its numbers are shown."""
+    info, point = row.info, row.latest.point
+    scale = scale_of(info.metric.unit, [*row.values, point.value])
+    return {
+        "id": info.id,
+        "sentence": f"{label(info)}: the last Point is {scale.text(point.value)} {scale.unit}.",
+        "metric": info.metric.name,
+        "subject": info.key.subject,
+        "workload": info.workload_name,
+        "model": model_of(info),
+        "device": info.key.device_class,
+        "latest": scale.text(point.value),
+        "unit": scale.unit,
+        "size": scale.size,
+        "decimals": scale.decimals,
+        "verdict": row.verdict.outcome.value if row.verdict else None,
+        "effect": row.verdict.effect if row.verdict else None,
+    }

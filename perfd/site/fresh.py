@@ -1,0 +1,31 @@
+"""Answers that a reader may keep: a weak tag says what stood in the database, and 304 that it still stands so."""
+
+import hashlib
+from collections.abc import Callable
+
+from fastapi import Request
+from starlette.responses import Response
+
+from perfd import HARNESS_VERSION
+
+
+def kept(request: Request, version: str, make: Callable[[], Response]) -> Response:
+    """304 without a body where the reader has this version of the address; otherwise what `make` makes, with its tag.
+
+    `version` is asked of the database before the answer is made: a write in between gives an answer newer than its tag, which is
+    asked for once more, and never one that is older.
+    """
+    asked = f"{HARNESS_VERSION} {request.url.path}?{request.url.query} {version}"
+    tag = f'W/"{hashlib.sha256(asked.encode()).hexdigest()[:20]}"'
+    headers = {"ETag": tag, "Cache-Control": "no-cache"}
+    if tag in {one.strip() for one in request.headers.get("if-none-match", "").split(",")}:
+        return Response(status_code=304, headers=headers)
+    response = make()
+    if response.status_code == 200:
+        response.headers.update(headers)
+    return response
+
+
+def json_text(text: str) -> Response:
+    """JSON that was written as text already."""
+    return Response(text, media_type="application/json")

@@ -1,0 +1,85 @@
+"""Whether things have become better: last night, the last seven days and the last thirty, side by side."""
+
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from perfd.domain.run import RunState
+from perfd.site import believed
+from perfd.site.numbers import percent
+from perfd.site.sentences import plural
+from perfd.site.site import Site
+from perfd.store.records import Movement, NightSummary, Span
+
+DAYS = (7, 30)
+
+
+class Column(NamedTuple):
+    """One span of nights, as the table of the home page says it."""
+
+    head: str
+    days: int
+    nights: str
+    moved: tuple[tuple[str, int], ...]
+    """Words and numbers of Series: better, worse, within the bar, unknown; for last night, what was judged."""
+    changes: tuple[tuple[str, int], ...]
+    coverage: str
+    unmeasured: int
+    regressions: str
+    alarms: str
+    since: str
+    """The day from which on /compare shows the Series; "" for last night alone."""
+
+
+def columns(site: Site, night: NightSummary | None, now: datetime) -> list[Column]:
+    """Last night and both spans; none before the first night."""
+    if night is None:
+        return []
+    last = night.row.occasion.nominal_at
+    spans = [(days, site.store.pages.span(last - timedelta(days=days - 1, hours=1), days)) for days in (1, *DAYS)]
+    moved = {days: _moved(site.store.pages.movement(now, days)) for days in DAYS}
+    moved[1] = tuple((outcome.value, number) for outcome, number in night.verdict_counts.items())
+    return [_column(site, span, moved[days], last, now) for days, span in spans]
+
+
+def _column(site: Site, span: Span, moved: tuple[tuple[str, int], ...], last: datetime, now: datetime) -> Column:
+    planned, done = sum(span.runs.values()), span.runs[RunState.DONE]
+    unmeasured = planned - done
+    one = span.days == 1
+    return Column(
+        head="Last night" if one else f"{span.days} days",
+        days=span.days,
+        nights=f"{span.nights} of {plural(span.days, 'night')}",
+        moved=moved,
+        changes=(("better", span.changes_better), ("worse", span.changes_worse)),
+        coverage=f"{done:,} of {plural(planned, 'Run')}",
+        unmeasured=unmeasured,
+        regressions=f"{span.regressions} opened, {span.regressions_open} still open",
+        alarms=_alarms(believed.false_alarms(site, now, span.days)),
+        since="" if one else f"{last - timedelta(days=span.days):%Y-%m-%d}",
+    )
+
+
+def _moved(found: Movement) -> tuple[tuple[str, int], ...]:
+    return (("better", found.better), ("worse", found.worse), ("within the bar", found.within), ("unknown", found.unknown))
+
+
+def _alarms(counted: dict[str, int | float]) -> str:
+    if not counted["of"]:
+        return "nothing counted"
+    return f"{percent(counted['rate']).lstrip('+')} of {counted['of']}"
+
+
+def sentence(found: list[Column]) -> str:
+    """Have we improved? By Series that stand beyond their bar, in the longest span that knows anything; "" where none does."""
+    for column in reversed(found):
+        moved = dict(column.moved)
+        better, worse, within = (moved.get(word, 0) for word in ("better", "worse", "within the bar"))
+        if column.days > 1 and better + worse + within:
+            return f"In {column.days} days {_balance(better, worse)}: {better} better, {worse} worse, {within} within their bar."
+    return ""
+
+
+def _balance(better: int, worse: int) -> str:
+    if better == worse:
+        return "as many Series became better as worse" if better else "no Series moved"
+    return "more Series became better than worse" if better > worse else "more Series became worse than better"

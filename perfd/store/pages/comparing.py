@@ -1,0 +1,177 @@
+"""Two nights, days or Builds beside each other, Series by Series: the last Points that each gave, and how far they lie apart.
+
+These are single Points, held to what is known of each Series: only a comparison in ABBA blocks decides (`perfd compare`).
+"""
+
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select
+from sqlalchemy.dialects.postgresql import distinct_on
+from sqlalchemy.sql.selectable import CTE
+
+from perfd.domain.metric import Better
+from perfd.domain.run import OccasionKind
+from perfd.store import reading, tables
+from perfd.store.pages.chosen import SeriesFilter, conditions
+from perfd.store.records import Differing, DifferingList, Side
+from perfd.store.writing import AnyRow
+
+S = tables.series.c
+P = tables.point.c
+R = tables.run.c
+B = tables.build.c
+L = tables.series_latest.c
+M = tables.metric.c
+V = tables.revision.c
+Occ = tables.occasion.c
+
+
+class Apart(StrEnum):
+    """How far two single Points lie apart."""
+
+    WORSE = "worse"
+    BETTER = "better"
+    WITHIN = "within the bar"
+    UNSURE = "unsure"
+    """The Series was never judged, so that it has no bar."""
+    NOT_COMPARABLE = "not comparable"
+    """Measured on other hardware or with other clocks."""
+
+
+class Sorting(StrEnum):
+    """Which differences come first."""
+
+    NOISE = "noise"
+    """Effect over the noise of its Series, the largest first."""
+    EFFECT = "effect"
+    """The largest effect first, whichever way."""
+    NAME = "name"
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is compared, and how it is listed."""
+
+    base: Side
+    head: Side
+    wanted: SeriesFilter = field(default_factory=SeriesFilter)
+    apart: Apart | None = None
+    sorting: Sorting = Sorting.NOISE
+    offset: int = 0
+    limit: int = 100
+
+
+def side(connection: Connection, name: str) -> Side | None:
+    """What an address names: a night by its occasion's name, a day (UTC), or a Build by its digest.
+
+    A day means the last night up to its end, and where there was none yet, the first one: the words say which.
+    """
+    if len(name) == 64:
+        built = select(B.id, B.revision, tables.subject.c.name).join(tables.subject).where(B.digest == name)
+        row = connection.execute(built).first()
+        return None if row is None else Side(name, f"{row.name} at {row.revision[:12]}", build_id=row.id)
+    nights = select(Occ.id, Occ.nominal_at, Occ.name).where(Occ.kind == OccasionKind.NIGHT.value)
+    day = _day(name)
+    if day is None:
+        asked = [nights.where(Occ.name == name)]
+    else:
+        until = nights.where(Occ.nominal_at < day + timedelta(days=1)).order_by(Occ.nominal_at.desc())
+        asked = [until, nights.order_by(Occ.nominal_at)]
+    found = next((row for one in asked if (row := connection.execute(one.limit(1)).first()) is not None), None)
+    return None if found is None else Side(found.name, f"the night of {found.nominal_at:%Y-%m-%d}", occasion_id=found.id)
+
+
+def differing(connection: Connection, question: Question) -> DifferingList:
+    """One page of the Series that both sides measured, and how all of them lie apart."""
+    base, head = _points(question.base, "base"), _points(question.head, "head")
+    effect = head.c.value / func.nullif(base.c.value, 0.0) - 1.0
+    effect = case((head.c.value == base.c.value, 0.0), else_=effect)
+    word = _word(base, head, effect)
+    # Two Points differ by their noise times the root of two.
+    over = func.abs(effect) / func.nullif(L.noise * 2.0**0.5, 0.0)
+    asked = (
+        reading.series_select()
+        .join(base, base.c.series_id == S.id)
+        .join(head, head.c.series_id == S.id)
+        .outerjoin(tables.series_latest, L.series_id == S.id)
+        .where(*conditions(question.wanted))
+    )
+    counts = connection.execute(asked.with_only_columns(word, func.count()).group_by(word)).all()
+    shown = asked if question.apart is None else asked.where(word == question.apart.value)
+    told = {
+        "base_value": base.c.value,
+        "base_low": base.c.low,
+        "base_high": base.c.high,
+        "head_value": head.c.value,
+        "head_low": head.c.low,
+        "head_high": head.c.high,
+        "apart": effect,
+        "word": word,
+        "over": over,
+    }
+    shown = shown.add_columns(L.noise, L.bar, *(column.label(name) for name, column in told.items()))
+    shown = shown.order_by(*_order(question.sorting, effect, over)).offset(question.offset).limit(question.limit)
+    return DifferingList(
+        rows=tuple(_row(row) for row in connection.execute(shown)),
+        counts={one.value: dict(counts).get(one.value, 0) for one in Apart},
+    )
+
+
+def _day(name: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(f"{date.fromisoformat(name).isoformat()}T00:00:00+00:00")
+    except ValueError:
+        return None
+
+
+def _points(one: Side, name: str) -> CTE:
+    """The last Point that a side gave each Series."""
+    if one.build_id is None:
+        where: ColumnElement[bool] = P.occasion_id == one.occasion_id
+    else:
+        where = P.run_id.in_(select(R.id).where(R.build_id == one.build_id))
+    columns = (P.series_id, P.value, P.low, P.high, P.hardware_hash)
+    newest = (
+        select(*columns).where(where).ext(distinct_on(P.series_id)).order_by(P.series_id, P.measured_at.desc(), P.run_id.desc())
+    )
+    return newest.cte(name)
+
+
+def _word(base: CTE, head: CTE, effect: ColumnElement[Any]) -> ColumnElement[str]:
+    beyond = func.abs(effect) > func.greatest(L.bar, M.relevant)
+    higher = effect > 0
+    better = or_(and_(higher, M.better == Better.HIGHER.value), and_(~higher, M.better == Better.LOWER.value))
+    return case(
+        (base.c.hardware_hash != head.c.hardware_hash, Apart.NOT_COMPARABLE.value),
+        (or_(L.bar.is_(None), effect.is_(None)), Apart.UNSURE.value),
+        (~beyond, Apart.WITHIN.value),
+        (better, Apart.BETTER.value),
+        else_=Apart.WORSE.value,
+    )
+
+
+def _order(sorting: Sorting, effect: ColumnElement[Any], over: ColumnElement[Any]) -> tuple[ColumnElement[Any], ...]:
+    words = (tables.subject.c.name, tables.workload.c.name, S.model, M.name, S.id)
+    if sorting is Sorting.NOISE:
+        return (over.desc().nulls_last(), func.abs(effect).desc().nulls_last(), S.id)
+    if sorting is Sorting.EFFECT:
+        return (func.abs(effect).desc().nulls_last(), S.id)
+    return words
+
+
+def _row(row: AnyRow) -> Differing:
+    return Differing(
+        info=reading.as_series(row),
+        base=row.base_value,
+        base_interval=None if row.base_low is None else (row.base_low, row.base_high),
+        head=row.head_value,
+        head_interval=None if row.head_low is None else (row.head_low, row.head_high),
+        effect=row.apart,
+        noise=row.noise,
+        bar=row.bar,
+        over_noise=row.over,
+        word=row.word,
+    )
