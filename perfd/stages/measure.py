@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from perfd import HARNESS_VERSION, builders
+from perfd.bench.cage.refuse import refusal
 from perfd.bench.runner import run_child
 from perfd.bench.taken import taken
 from perfd.domain.job import Job
@@ -20,10 +21,12 @@ from perfd.domain.run import FailureKind, RunState
 from perfd.errors import PerfdError
 from perfd.rules.judge import reduce_samples
 from perfd.rules.retry import try_again_in
+from perfd.rules.trust import is_untrusted
 from perfd.stages import flight
 from perfd.stages.beat import every_s, lease
 from perfd.stages.context import Context
 from perfd.stages.device import Bench, benches
+from perfd.stages.night_budget import keep_to_budget
 from perfd.stages.patience import patiently
 from perfd.stages.subjects import by_name
 from perfd.stages.workplace import workplace
@@ -45,6 +48,7 @@ class StoppedError(PerfdError):
 
 def measure(context: Context) -> bool:
     """One Run is finished on one of this machine's devices; False when there is none to measure here now."""
+    keep_to_budget(context)
     return any(_measure_on(context, bench) for bench in benches(context.config))
 
 
@@ -187,7 +191,16 @@ def _job(context: Context, claimed: ClaimedRun, bench: Bench, work: Path) -> Job
         weights=weights,
         data=(context.config.suites_folder / "data").absolute(),
         software={**claimed.spec.toolchain, **claimed.spec.dependencies},
+        caged=_is_caged(claimed),
     )
+
+
+def _is_caged(claimed: ClaimedRun) -> bool:
+    """Whether the Run's code is kept apart from this host; raises PerfdError where it has to be, and cannot."""
+    untrusted = is_untrusted(claimed.occasion)
+    if untrusted and refusal():
+        raise PerfdError(refusal())
+    return untrusted
 
 
 def _as_configured(context: Context, model: Model) -> Model:

@@ -35,6 +35,12 @@ def plan(context: Context) -> bool:
     return True
 
 
+def _cancel_overtaken(context: Context) -> None:
+    """A night that the next one has overtaken measures nothing more: its Builds are no longer what anybody asks about."""
+    for name, runs in context.store.cancelling.overtaken(context.now()).items():
+        context.tell.say("plan", f"{name} was overtaken by the next night; {runs} runs are cancelled")
+
+
 def _candidate(context: Context, occasion: Occasion, subject: Chosen) -> Candidate | None:
     revision = context.store.subjects.latest(subject.name, subject.source.branch)
     if revision is None:
@@ -71,7 +77,8 @@ def engine_workloads(context: Context, engine: Engine, named: Sequence[str] = ()
     """What a night measures on an Engine, or all of the `named` suites; raises BadInputError for a suite that does not exist."""
     if named:
         return tuple(workload for name in named for workload in suite_of(context.config, name).workloads)
-    return nightly_workloads(suite_of(context.config, name) for name in engine.suites)
+    own = suites.suites_for(engine.name, context.config.suites_folder)
+    return nightly_workloads(suite_of(context.config, name) for name in dict.fromkeys((*engine.suites, *own)))
 
 
 def engine_models(context: Context, engine: Engine) -> tuple[Model, ...]:

@@ -18,8 +18,10 @@ from perfd.stages.checkpoint_report import checkpoint_report
 from perfd.stages.comparison import Comparison, Line, is_told, look
 from perfd.stages.context import Context
 from perfd.stages.labels import label
+from perfd.stages.night_budget import spending
 from perfd.stages.proposal import account
 from perfd.stages.telling import KIND, WINDOW, tell_due
+from perfd.store.posts import MESSAGE as POST
 from perfd.store.records import ChangeRow, JudgedSeries, OccasionSummary, RegressionRow, RunRow, SeriesInfo
 
 AGAIN_AFTER = timedelta(minutes=5)
@@ -32,7 +34,7 @@ def report(context: Context) -> bool:
 
 
 def _deliver(context: Context) -> bool:
-    message = context.store.outbox.claim(context.now(), AGAIN_AFTER)
+    message = context.store.outbox.claim(context.now(), AGAIN_AFTER, but=(POST,))
     if message is None:
         return False
     context.tell.say("report", f"{message.kind}: {message.payload.get('title', '')}")
@@ -86,6 +88,7 @@ def night_report(context: Context, occasion: Occasion) -> dict[str, Any]:
         "suspects": [_suspect(row) for row in context.store.regressions.unanswered() if row.state in OPEN],
         "improvements": improvements(context, summary),
         "false_alarms": false_alarms(context),
+        "spending": spending(context, summary),
         "bisections": [account(row) for row in context.store.bisects.since(summary.row.opened_at)],
     }
 

@@ -9,9 +9,9 @@ from sqlalchemy import Connection, Engine, func, select, update
 
 from perfd.domain.build import BuildOutcome, BuildSpec, BuildState
 from perfd.domain.codec import from_json
-from perfd.domain.occasion import OccasionState
+from perfd.domain.occasion import Occasion, OccasionState
 from perfd.domain.plan import PlannedBuild
-from perfd.domain.run import FailureKind, RunState
+from perfd.domain.run import FailureKind, OccasionKind, RunState
 from perfd.domain.subject import Revision, SubjectKind
 from perfd.store import tables
 from perfd.store.records import ClaimedBuild
@@ -51,6 +51,14 @@ class Builds:
             kind = connection.execute(select(tables.subject.c.kind).where(tables.subject.c.id == row.subject_id)).scalar_one()
         return ClaimedBuild(row.id, row.token, from_json(BuildSpec, row.spec), SubjectKind(kind), row.attempts)
 
+    def wanted_by(self, claimed: ClaimedBuild) -> tuple[Occasion, ...]:
+        """Every occasion that ever planned the Build."""
+        O, OB = tables.occasion.c, tables.occasion_build.c  # noqa: N806, E741  # columns
+        asked = select(O.kind, O.nominal_at, O.label).join(tables.occasion_build, OB.occasion_id == O.id)
+        with self.engine.begin() as connection:
+            rows = connection.execute(asked.where(OB.build_id == claimed.id)).all()
+        return tuple(Occasion(OccasionKind(row.kind), row.nominal_at, row.label) for row in rows)
+
     def heartbeat(self, claimed: ClaimedBuild, lease_until: datetime) -> bool:
         """The claim lasts until then; False when it is no longer ours."""
         held = update(tables.build).where(B.id == claimed.id, B.token == claimed.token, B.state == BuildState.BUILDING.value)
@@ -66,7 +74,7 @@ class Builds:
             held = select(B.id).where(B.id == claimed.id, B.token == claimed.token, B.state == BuildState.BUILDING.value)
             if connection.execute(held.with_for_update()).first() is None:
                 return False
-            _end(connection, claimed.id, outcome, now)
+            end(connection, claimed.id, outcome, now)
             return True
 
     def give_back(self, claimed: ClaimedBuild) -> bool:
@@ -87,7 +95,7 @@ class Builds:
             ]
             for row in gone:
                 if row.attempts >= MOST_ATTEMPTS:
-                    _end(connection, row.id, _lost(from_json(BuildSpec, row.spec), row.attempts), now)
+                    end(connection, row.id, _lost(from_json(BuildSpec, row.spec), row.attempts), now)
                 else:
                     back = {"state": BuildState.QUEUED.value, "claimed_by": None, "lease_until": None}
                     connection.execute(update(tables.build).where(B.id == row.id).values(**back))
@@ -136,7 +144,8 @@ def _lost(spec: BuildSpec, attempts: int) -> BuildOutcome:
     return BuildOutcome(spec, None, Path(), sentence, 0.0)
 
 
-def _end(connection: Connection, build_id: int, outcome: BuildOutcome, now: datetime) -> None:
+def end(connection: Connection, build_id: int, outcome: BuildOutcome, now: datetime) -> None:
+    """As `Builds.finish`, inside a transaction of the caller's, and whoever holds the claim."""
     ended = {
         "state": outcome.state.value,
         "artifact_path": None if outcome.artifact is None else str(outcome.artifact),

@@ -62,7 +62,7 @@ def too_new(connection: Connection) -> dict[str, int]:
         .where(R.state == RunState.QUEUED.value, ~may_measure())
         .group_by(Occ.harness)
     )
-    return dict(connection.execute(asked).tuples().all())
+    return {row.harness: row[1] for row in connection.execute(asked)}
 
 
 def _of_the_same_block() -> ColumnElement[bool]:

@@ -15,10 +15,12 @@ from perfd.errors import BadInputError
 from perfd.store import migrate, tables
 from perfd.store.bisects import Bisects
 from perfd.store.builds import Builds
+from perfd.store.cancelling import Cancelling
 from perfd.store.confirmations import Confirmations
 from perfd.store.deliveries import Deliveries
 from perfd.store.devices import Devices
 from perfd.store.embedded import EmbeddedPostgres
+from perfd.store.forecast import Forecast
 from perfd.store.judgements import Judgements
 from perfd.store.launches import Launches
 from perfd.store.locks import session_lock
@@ -34,6 +36,7 @@ from perfd.store.runs import Runs
 from perfd.store.subjects import Subjects
 from perfd.store.todos import Todos
 from perfd.store.trust import Trust
+from perfd.store.usage import Usage
 from perfd.store.workers import Workers
 
 
@@ -148,6 +151,21 @@ class Store:
     def plans(self) -> Plans:
         """What occasions owe."""
         return Plans(self.engine)
+
+    @property
+    def forecast(self) -> Forecast:
+        """How long Runs will take."""
+        return Forecast(self.engine)
+
+    @property
+    def cancelling(self) -> Cancelling:
+        """What will not be done."""
+        return Cancelling(self.engine)
+
+    @property
+    def usage(self) -> Usage:
+        """How devices spent their time."""
+        return Usage(self.engine)
 
     @contextmanager
     def device_lock(self, host: str, name: str) -> Iterator[bool]:

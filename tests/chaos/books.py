@@ -82,7 +82,7 @@ def left_open(connection: Connection) -> list[str]:
 def tally(connection: Connection) -> dict[str, int]:
     """How the Runs of all occasions ended, and how often one was tried again."""
     asked = "SELECT coalesce(failure, state), count(*) FROM run GROUP BY 1 ORDER BY 1"
-    counts = {str(word): int(number) for word, number in connection.execute(text(asked)).tuples()}
+    counts = {str(word): int(number) for word, number in connection.execute(text(asked))}
     again = connection.execute(text("SELECT coalesce(sum(jsonb_array_length(tries)), 0) FROM run")).scalar_one()
     return counts | {"tried again": int(again)}
 
