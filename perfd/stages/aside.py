@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from perfd.builders import commits
 from perfd.domain.model import Model
@@ -30,6 +31,8 @@ class Aside:
     """Under which a commit is known that the tracked branch has not: "pull/12"."""
     suites: tuple[str, ...] = ()
     """Empty: what a night measures."""
+    at: datetime | None = None
+    """When it was due; with it the same comparison opened twice is one. Absent: now."""
 
 
 def open_aside(context: Context, aside: Aside, covers: Callable[[Workload], bool] = lambda _: True) -> Occasion | None:
@@ -41,7 +44,7 @@ def open_aside(context: Context, aside: Aside, covers: Callable[[Workload], bool
     runs = tuple(_first_blocks(arms, covers))
     if not runs:
         return None
-    occasion = Occasion(OccasionKind.COMPARE, context.now().replace(microsecond=0), aside.label)
+    occasion = Occasion(OccasionKind.COMPARE, (aside.at or context.now()).replace(microsecond=0), aside.label)
     builds = tuple(arm.build for arm in arms.values())
     context.store.plans.open(occasion, Plan(builds, runs), gone(context, builds), context.now())
     return occasion

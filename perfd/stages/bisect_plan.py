@@ -1,6 +1,7 @@
 """What one step of a bisection owes: Builds, and the Runs of a comparison."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from perfd.domain.plan import Plan, PlannedBuild, PlannedRun
 from perfd.domain.run import Arm
@@ -34,7 +35,8 @@ def planned(context: Context, row: BisectRow, place: int) -> PlannedBuild:
             raise BadInputError(f"nothing is known of the build {one.build[:12]} of {one.revision[:12]} any more")
         return found
     known = {revision.name: revision for revision in context.store.subjects.revisions(row.subject, row.branch)}
-    return candidate(context, by_name(context.config, row.subject), known[one.revision]).build
+    build = candidate(context, by_name(context.config, row.subject), known[one.revision]).build
+    return replace(build, branch=row.branch)  # of a pull request this is no tracked branch, and must not become part of one
 
 
 def _likes(context: Context, row: BisectRow, base: PlannedBuild) -> Iterator[PlannedRun]:
