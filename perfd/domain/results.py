@@ -23,6 +23,14 @@ FORMAT = "perfd.results/1"
 MOST_BYTES = 64 * 1024 * 1024
 MOST_SAMPLES = 5_000_000
 MOST_METRICS = 500
+MOST_DEPTH = 32
+MOST_CONTAINERS = 1_000_000
+"""Lists and objects in a document: each costs a reader fifty times the two bytes that write it."""
+MOST_COMMAS = MOST_SAMPLES + MOST_CONTAINERS
+MOST_CHARACTERS = 1_000_000
+"""Of one text in it."""
+MOST_NAME_CHARACTERS = 200
+LARGEST_WHOLE = 2**63 - 1
 LOG_TAIL_CHARACTERS = 8_000
 
 
@@ -106,16 +114,23 @@ def read(path: Path) -> Results:
 
 def parse(text: str) -> Results:
     """The results in a document's text; raises BadInputError."""
+    _check_text(text)
     try:
         document = json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
         raise BadInputError(f"line {error.lineno}: not JSON ({error.msg})") from None
+    except ValueError:  # Python reads no whole number of more than 4,300 digits
+        raise BadInputError("a number in the document is too long") from None
     except RecursionError:
         raise BadInputError("the document is nested too deeply to be a results file") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise BadInputError(f'expected an object with "format": "{FORMAT}", as docs/results.md describes')
     _check_sizes(document)
-    results = from_json(Results, {key: value for key, value in document.items() if key != "format"})
+    _check_values(document)
+    try:
+        results = from_json(Results, {key: value for key, value in document.items() if key != "format"})
+    except OverflowError:
+        raise BadInputError("samples: a value is larger than any floating-point number") from None
     for samples in results.samples:
         if not all(map(math.isfinite, samples.values)):
             raise BadInputError(f"samples of {samples.name}: every value is a finite number")
@@ -124,6 +139,43 @@ def parse(text: str) -> Results:
 
 def _refuse_constant(name: str) -> float:
     raise BadInputError(f"{name} is not a number in JSON; leave the Sample out and say so in the outcome")
+
+
+def _check_text(text: str) -> None:
+    """Raise BadInputError before a document is parsed that would take far more memory than its text."""
+    containers = text.count("[") + text.count("{")
+    if containers > MOST_CONTAINERS:
+        raise BadInputError(f"the document has {containers:,} lists and objects, and at most {MOST_CONTAINERS:,} are read")
+    commas = text.count(",")
+    if commas > MOST_COMMAS:
+        raise BadInputError(f"the document has {commas:,} commas, and at most {MOST_COMMAS:,} are read")
+
+
+def _check_values(document: dict[str, Any]) -> None:
+    """Raise BadInputError for nesting, texts and numbers that nobody measures; Samples have checks of their own."""
+    level: list[Any] = [value for key, value in document.items() if key != "samples"]
+    for _ in range(MOST_DEPTH):
+        for value in level:
+            _check_value(value)
+        level = [item for value in level for item in _inside(value)]
+        if not level:
+            return
+    raise BadInputError(f"the document is nested more than {MOST_DEPTH} levels deep")
+
+
+def _inside(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return [*value, *value.values()]
+    return value if isinstance(value, list) else []
+
+
+def _check_value(value: Any) -> None:
+    if isinstance(value, str) and len(value) > MOST_CHARACTERS:
+        raise BadInputError(f"a text has {len(value):,} characters, and at most {MOST_CHARACTERS:,} are read: {value[:40]!r}…")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise BadInputError("a number is larger than any floating-point number")
+    if isinstance(value, int) and abs(value) > LARGEST_WHOLE:
+        raise BadInputError(f"a whole number is beyond {LARGEST_WHOLE:,}")
 
 
 def _check_sizes(document: dict[str, Any]) -> None:
@@ -136,6 +188,17 @@ def _check_sizes(document: dict[str, Any]) -> None:
     if count > MOST_SAMPLES:
         raise BadInputError(f"samples: {count:,} values, and at most {MOST_SAMPLES:,} are read")
     names = [one.get("name") for one in samples if isinstance(one, dict)]
+    long = next(
+        (text for one in samples if isinstance(one, dict) for text in _texts(one) if len(text) > MOST_NAME_CHARACTERS), ""
+    )
+    if long:
+        raise BadInputError(
+            f"samples: a name or a unit has {len(long):,} characters, and at most {MOST_NAME_CHARACTERS} are read"
+        )
     for name in names:
         if names.count(name) > 1:
             raise BadInputError(f"samples: the Metric {name!r} stands there twice")
+
+
+def _texts(samples: dict[str, Any]) -> list[str]:
+    return [text for text in (samples.get("name"), samples.get("unit")) if isinstance(text, str)]
