@@ -4,8 +4,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from perfd import builders
+from perfd.bench.cage.build import enclosure
+from perfd.bench.cage.refuse import refusal
+from perfd.builders import Enclose
 from perfd.domain.build import BuildOutcome, BuildSpec
 from perfd.errors import PerfdError
+from perfd.rules.trust import is_untrusted_build
 from perfd.stages.beat import beating, every_s, lease
 from perfd.stages.context import Context
 from perfd.stages.patience import patiently
@@ -42,10 +46,24 @@ def _make(context: Context, claimed: ClaimedBuild) -> BuildOutcome:
     try:
         subject = by_name(context.config, spec.subject)
         return builders.build(
-            spec, subject.source, subject.options, context.config.state, lambda line: context.tell.say("build", line)
+            spec,
+            subject.source,
+            subject.options,
+            context.config.state,
+            lambda line: context.tell.say("build", line),
+            enclose=_enclosure(context, claimed),
         )
     except PerfdError as error:
         return _failed(spec, error.message)
+
+
+def _enclosure(context: Context, claimed: ClaimedBuild) -> Enclose | None:
+    """What puts the Build's steps into a cage; absent for code that somebody vouches for. Raises PerfdError without a cage."""
+    if not is_untrusted_build(context.store.builds.wanted_by(claimed)):
+        return None
+    if refusal():
+        raise PerfdError(refusal())
+    return enclosure(context.config.state)
 
 
 def _failed(spec: BuildSpec, sentence: str) -> BuildOutcome:
