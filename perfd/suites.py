@@ -12,6 +12,8 @@ from pathlib import Path
 from perfd.config.lines import lines_of
 from perfd.config.table import Mistakes, Table
 from perfd.domain.identity import Json, digest
+from perfd.domain.limit import Limit
+from perfd.domain.metric import METRICS
 from perfd.domain.suite import Suite, Workload, WorkloadClass
 from perfd.errors import BadInputError
 
@@ -59,6 +61,7 @@ def load_suite(path: Path) -> Suite:
     root = Table(mistakes, (), document)
     question = root.text("question")
     nightly = root.flag("nightly", default=True)
+    engines = root.texts("engines", ())
     tables = root.tables("workloads")
     if not tables:
         mistakes.add(("workloads",), "a suite needs at least one [[workloads]]")
@@ -67,7 +70,20 @@ def load_suite(path: Path) -> Suite:
     _check_names(mistakes, [workload.name for workload in workloads])
     if mistakes.told:
         raise BadInputError(str(mistakes))
-    return Suite(path.stem, question, workloads, nightly)
+    return Suite(path.stem, question, workloads, nightly, engines)
+
+
+def suites_for(engine: str, folder: Path) -> tuple[str, ...]:
+    """Names of the suites of the folder that say themselves that the Engine runs them; a broken file is passed over."""
+    return tuple(path.stem for path in sorted(folder.glob("*.toml")) if engine in _engines(path))
+
+
+def _engines(path: Path) -> tuple[str, ...]:
+    try:
+        named = tomllib.loads(_text(path)).get("engines", ())
+    except (tomllib.TOMLDecodeError, BadInputError):
+        return ()
+    return tuple(named) if isinstance(named, list) else ()
 
 
 def _text(path: Path) -> str:
@@ -93,6 +109,7 @@ def _workload(table: Table, path: Path) -> Workload:
     seed = table.whole("seed", default=0, least=0)
     time_limit_s = table.number("time_limit_s", default=300.0, least=1.0)
     inner = table.table("parameters", needed=True)
+    limits = tuple(_limit(one) for one in table.tables("limits"))
     if kind == WorkloadClass.ACCURACY.value:
         parameters, files = _accuracy(inner)
     elif known:
@@ -111,7 +128,27 @@ def _workload(table: Table, path: Path) -> Workload:
         data_hash=_data_hash(inner, path.parent / DATA_FOLDER, files),
         time_limit_s=time_limit_s,
         question=question,
+        limits=limits,
     )
+
+
+def _limit(table: Table) -> Limit:
+    """A level that a Metric may not pass; `unit` is said again so that a reader of the file sees it, and checked."""
+    metric = table.choice("metric", METRICS)
+    unit = table.text("unit")
+    if metric in METRICS and unit and unit != METRICS[metric].unit:
+        table.wrong("unit", f'{metric} is told in "{METRICS[metric].unit}", not in "{unit}"')
+    made = Limit(
+        metric=metric,
+        worst=table.number("worst", 0.0, 0.0),
+        device_class=table.text("device_class"),
+        engine=table.text("engine"),
+        model=table.text("model", ""),
+    )
+    if "worst" not in table.values:
+        table.wrong("worst", 'a limit needs "worst" (a number, in the Metric\'s unit)')
+    table.close()
+    return made
 
 
 def _serving(table: Table, kind: str) -> dict[str, Json]:

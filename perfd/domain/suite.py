@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from perfd.domain.identity import Json, digest
+from perfd.domain.limit import Limit
 
 
 class WorkloadClass(StrEnum):
@@ -34,6 +35,8 @@ class Workload:
     """A measuring child that has not ended by then is killed, and the Run failed."""
     question: str = ""
     """What it is measured for, in one sentence; no part of the identity."""
+    limits: tuple[Limit, ...] = ()
+    """Levels that its Metrics may not pass; no part of the identity."""
 
     @property
     def identity(self) -> str:
@@ -59,3 +62,5 @@ class Suite:
     workloads: tuple[Workload, ...]
     nightly: bool = True
     """False for suites that only Checkpoints and people run."""
+    engines: tuple[str, ...] = ()
+    """Engines whose nights run it although the configuration does not name it among their suites."""

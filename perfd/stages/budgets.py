@@ -40,13 +40,14 @@ def _judge(context: Context, occasion: Occasion, what: tuple[Budget, SeriesInfo]
             occasion, points[-1].build, key, said, actor=ACTOR, reason=verdict.reason, now=context.now()
         )
     elif verdict.outcome is Outcome.SAME:
-        _close(context, key, verdict.reason)
+        close_kept(context, key, verdict.reason, ACTOR)
 
 
-def _close(context: Context, key: str, reason: str) -> None:
+def close_kept(context: Context, key: str, reason: str, actor: str) -> None:
+    """An open Regression of that cause is fixed, and who was told of it is told of this."""
     for row in context.store.regressions.unanswered():
         if row.cause == key and row.state in OPEN_STATES:
             tell_fixed(context, row, reason)
             context.store.regressions.move(
-                row.id, row.state, RegressionState.FIXED, actor=ACTOR, reason=reason, now=context.now()
+                row.id, row.state, RegressionState.FIXED, actor=actor, reason=reason, now=context.now()
             )

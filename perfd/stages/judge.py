@@ -15,6 +15,7 @@ from perfd.stages.comparison import judge_comparison
 from perfd.stages.context import Context
 from perfd.stages.judge_series import judge_all
 from perfd.stages.labels import label
+from perfd.stages.limits import judge_limits
 from perfd.stages.suspects import what_changed
 from perfd.stages.telling import tell_due, tell_fixed
 from perfd.store.records import ChangeRow, RegressionRow, SeriesInfo, SeriesJudgement
@@ -71,6 +72,7 @@ def _judge_series(context: Context, occasion: Occasion) -> _Tonight:
     judged = judge_all(context, occasion, touched, ACTOR)
     for series in touched:
         judge_budgets(context, occasion, series)
+    judge_limits(context, occasion, touched)
     standing = context.store.judgements.standing([series.id for series in touched])
     tonight, known = _Tonight(), {series.id: series for series in touched}
     for one in judged:

@@ -95,6 +95,13 @@ class GpuWorld:
 
 def gpu_world(store: Store, folder: Path, gpu: StandIn, **limits: float) -> GpuWorld:
     """Nothing has happened yet; `limits` are settings of the device."""
+    tell = Listening()
+    config = tiny_config(folder, DeviceConfig("0", **limits))  # type: ignore[arg-type]
+    return GpuWorld(Context(config, store, tell, worker_name()), gpu, tell)
+
+
+def tiny_config(folder: Path, device: DeviceConfig) -> Config:
+    """The tiny engine out of a folder, with one short Workload, on that device."""
     (folder / "engine").mkdir()
     (folder / "engine" / "engine.py").write_text(ENGINE.read_text(encoding="utf-8"), encoding="utf-8")
     (folder / "suites").mkdir()
@@ -110,15 +117,13 @@ def gpu_world(store: Store, folder: Path, gpu: StandIn, **limits: float) -> GpuW
         models=("none",),
     )
     model = Model("none", "", "", str(folder / "weights"), hashlib.sha256(b"none").hexdigest(), "none", "none")
-    config = Config(
+    return Config(
         path=None,
         state=folder / "state",
         engines=(engine,),
         models=(model,),
-        devices=(DeviceConfig("0", **limits),),  # type: ignore[arg-type]
+        devices=(device,),
         schedule=Schedule(aa=False, confirm_minutes=0.0),
         kernels=False,
         suites_folder=folder / "suites",
     )
-    tell = Listening()
-    return GpuWorld(Context(config, store, tell, worker_name()), gpu, tell)
