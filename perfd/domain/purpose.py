@@ -50,12 +50,16 @@ _KINDS = {
     OccasionKind.BACKFILL: Purpose.BACKFILL,
     OccasionKind.IMPORT: Purpose.BACKFILL,
 }
-_LABELS = {"bisect": Purpose.BISECT, "confirm": Purpose.CONFIRM, "pull": Purpose.PULL_REQUEST, "launch": Purpose.CHECKPOINT}
+_LABELS = {"bisect": Purpose.BISECT, "confirm": Purpose.CONFIRM, "pull": Purpose.PULL_REQUEST}
 """The first word of a comparison's label where perfd itself opened it; a person's begins with `subject@`."""
+_BESIDE = " beside day "
+"""Part of the label of a comparison of two Checkpoints."""
 
 
 def purpose_of(occasion: Occasion) -> Purpose:
     """What the occasion is for."""
+    if _BESIDE in occasion.label:
+        return Purpose.CHECKPOINT
     return _KINDS.get(occasion.kind) or _LABELS.get(occasion.label.split(" ", 1)[0], Purpose.ASKED)
 
 

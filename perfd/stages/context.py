@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from perfd.config import Config
+from perfd.forge import Forge
 from perfd.store import Store
 
 
@@ -59,8 +60,19 @@ class Context:
     now: Callable[[], datetime] = utc_now
     engines: frozenset[str] = frozenset()
     """Names of the engines to look at; empty means those that the configuration measures nightly."""
+    forge: Forge | None = None
+    """Where pull requests are answered; absent where the environment names no GitHub App."""
     over: threading.Event = field(default_factory=threading.Event)
     """Set when this worker is to end: no further unit of work is begun, and the Run under way is given back."""
+
+    told: set[str] = field(default_factory=set, compare=False)
+    """What was said once and needs no second saying."""
+
+    def say_once(self, stage: str, sentence: str) -> None:
+        """The sentence was said, now or before."""
+        if sentence not in self.told:
+            self.told.add(sentence)
+            self.tell.say(stage, sentence)
 
     def seen(self, doing: str = "", device_class: str = "") -> None:
         """Others know that this worker lives, and what it does."""

@@ -6,6 +6,7 @@ from datetime import datetime, time
 from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
+from perfd import HARNESS_VERSION
 from perfd.bench.taken import is_taken
 from perfd.config import Schedule
 from perfd.domain.occasion import Occasion, OccasionState
@@ -83,6 +84,8 @@ def look_around(context: Context) -> None:
     context.store.runs.requeue_lapsed(context.now(), is_dead)
     context.store.builds.requeue_lapsed(context.now(), is_dead)
     sweep(context)
+    for version in context.store.runs.for_newer():
+        context.say_once("measure", f"perfd {version} planned runs that this {HARNESS_VERSION} leaves alone: upgrade this worker")
 
 
 def _to_the_end(stage: Stage, context: Context) -> bool:

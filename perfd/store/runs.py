@@ -138,6 +138,11 @@ class Runs:
             found = {RunState(state): count for state, count in connection.execute(asked)}
         return {state: found.get(state, 0) for state in RunState}
 
+    def for_newer(self) -> dict[str, int]:
+        """How many queued Runs only a newer perfd may measure, by the version that planned them."""
+        with self.engine.begin() as connection:
+            return queue.too_new(connection)
+
     def waiting_to_be_tried_again(self, occasion: Occasion, now: datetime) -> int:
         """How many Runs of the occasion may not be claimed before some time from `now` on."""
         asked = select(func.count()).where(
