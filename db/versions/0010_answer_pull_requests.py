@@ -248,6 +248,13 @@ def upgrade() -> None:
         ),
         sa.Column("approved_at", sa.DateTime(timezone=True), nullable=True, comment="When that was."),
         sa.Column(
+            "delivery_id",
+            sa.BigInteger(),
+            autoincrement=False,
+            nullable=True,
+            comment="The webhook that asked for it; NULL where none did.",
+        ),
+        sa.Column(
             "occasion_id",
             sa.BigInteger(),
             autoincrement=False,
@@ -276,9 +283,11 @@ def upgrade() -> None:
             "state IN ('waiting', 'queued', 'running', 'done', 'failed', 'superseded', 'expired')", name=op.f("ck_pull_job_state")
         ),
         sa.CheckConstraint("(approved_by IS NULL) = (approved_at IS NULL)", name=op.f("ck_pull_job_approved")),
+        sa.ForeignKeyConstraint(["delivery_id"], ["forge_delivery.id"], name=op.f("fk_pull_job_delivery_id")),
         sa.ForeignKeyConstraint(["occasion_id"], ["occasion.id"], name=op.f("fk_pull_job_occasion_id")),
         sa.ForeignKeyConstraint(["pull_request_id"], ["pull_request.id"], name=op.f("fk_pull_job_pull_request_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_pull_job")),
+        sa.UniqueConstraint("delivery_id", name=op.f("uq_pull_job_delivery_id")),
         sa.UniqueConstraint("pull_request_id", "head", "attempt", name=op.f("uq_pull_job_pull_request_id_head_attempt")),
         comment="The answering of one head of a pull request; at most one that is open a pull request.",
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from perfd.cli.tell import Teller
 from perfd.config import Config, load_config
+from perfd.forge import github_app
 from perfd.stages.context import Context, worker_name
 from perfd.stages.timekeeper import Timekeeper
 from perfd.store import open_store
@@ -25,4 +26,5 @@ def opened(path: Path | None, tell: Teller | None = None) -> Iterator[Context]:
     """A context for stages; the terminal is tidy and the database released when the block ends."""
     config = read_config(path)
     with tell or Teller() as teller, open_store(config) as store:
-        yield Context(config, store, teller, worker_name(), now=Timekeeper(store))
+        now = Timekeeper(store)
+        yield Context(config, store, teller, worker_name(), now=now, forge=github_app(config.github, now))

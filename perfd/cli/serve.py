@@ -16,6 +16,7 @@ from perfd.errors import PerfdError
 from perfd.schedule import start_clock
 from perfd.site.app import create_app
 from perfd.site.serve import LOOPBACK, PORT, listen, serve_site
+from perfd.stages.attend import attend
 from perfd.stages.context import Context
 from perfd.stages.launching import open_due_checkpoints
 from perfd.stages.night import next_night, open_due_night, work_off
@@ -47,6 +48,8 @@ def serve(config_path: Path | None, host: str, port: int, clock: bool, worker: b
             stack.enter_context(_ticking(context))
         if worker:
             stack.enter_context(_in_background("worker", lambda: work_off(context), context))
+        if context.config.github.repositories:
+            stack.enter_context(_in_background("forge", lambda: attend(context), context))
         tell.say("serve", f"{url}   (Ctrl-C ends it)")
         serve_site(_site(context), listening)
     return FINE

@@ -21,9 +21,7 @@ def github_app(settings: Settings, now: Callable[[], datetime]) -> Forge | None:
     if settings.app_id is None and settings.private_key_file is None:
         return None
     if settings.app_id is None or settings.private_key_file is None:
-        raise BadInputError(
-            "a GitHub App is PERFD_GITHUB_APP_ID and PERFD_GITHUB_PRIVATE_KEY_FILE together; one of them is not set"
-        )
+        raise BadInputError("set both PERFD_GITHUB_APP_ID and PERFD_GITHUB_PRIVATE_KEY_FILE, or neither: a GitHub App is both")
     http = Http(settings.url, now, new_client())
     return GitHub(http, App(read_key(settings.app_id, settings.private_key_file), http))
 

@@ -97,11 +97,10 @@ class App:
 
     def authorization(self, repository: str) -> str:
         """The header with a token of the App's installation on that repository."""
-        value, until = self._tokens.get(repository, ("", datetime.min.replace(tzinfo=UTC)))
-        if self._there() >= until - EARLY:
-            value, until = self._new_token(repository)
-            self._tokens[repository] = (value, until)
-        return f"Bearer {value}"
+        kept = self._tokens.get(repository)
+        if kept is None or self._there() >= kept[1] - EARLY:
+            kept = self._tokens[repository] = self._new_token(repository)
+        return f"Bearer {kept[0]}"
 
     def renewed(self, repository: str) -> bool:
         """A token that was refused is thrown away; false where there was none, so that a wrong key is not tried for ever."""

@@ -40,19 +40,23 @@ class Call:
     query: dict[str, str | int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Http:
     """An HTTP client of a forge's API."""
 
     url: str
     now: Callable[[], datetime]
     client: httpx.Client
+    limited: ForgeError | None = None
+    """The limit that was met last: while it lasts nothing is asked, since every further request makes it longer."""
 
     def send(self, call: Call, authorization: str) -> Any:
         """The answer's JSON; raises Refused for one outside 2xx, any other ForgeError for none.
 
         A renamed repository answers with another address: it is followed on the same host only, since the header is a secret.
         """
+        if self.limited is not None and self.limited.again_at is not None and self.now() < self.limited.again_at:
+            raise ForgeError(Trouble.LIMITED, self.limited.message, self.limited.again_at)
         url, query = f"{self.url}{call.path}", {**call.query}
         for _ in range(HOPS):
             response, body = self._once(call, url, query, authorization)
@@ -84,7 +88,9 @@ class Http:
         content = _json(body)
         answer = Answer(response.status_code, {k.lower(): v for k, v in response.headers.items()}, _message(content, body))
         if not response.is_success:
-            raise refusal(answer, call.doing, call.needs, self.now())
+            refused = refusal(answer, call.doing, call.needs, self.now())
+            self.limited = refused if refused.trouble is Trouble.LIMITED else self.limited
+            raise refused
         if not isinstance(content, dict | list):
             raise ForgeError(Trouble.BROKEN, f"GitHub answered no JSON to {call.doing}", self.now() + SOON)
         return content
@@ -96,8 +102,9 @@ class Http:
 
 
 def new_client() -> httpx.Client:
-    """A client with time-outs; redirects are followed by hand."""
-    return httpx.Client(timeout=httpx.Timeout(LONGEST_S / 2, connect=5.0))
+    """A client with time-outs that keeps no connection: requests are few, and the other side would close them meanwhile."""
+    limits = httpx.Limits(max_keepalive_connections=0)
+    return httpx.Client(timeout=httpx.Timeout(LONGEST_S / 2, connect=5.0), limits=limits)
 
 
 def _json(body: bytes) -> Any:

@@ -52,9 +52,7 @@ def event_of(name: str, payload: Payload) -> Event | None:
     try:
         return read(payload)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise BadInputError(
-            f'the event "{name}" has not the form that GitHub documents ({error!r})'
-        ) from None
+        raise BadInputError(f'the event "{name}" has not the form that GitHub documents ({error!r})') from None
 
 
 def _repository(payload: Payload) -> Repository:

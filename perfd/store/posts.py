@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from perfd.domain.codec import from_json, to_json
-from perfd.domain.forge import Check, CheckStatus, Comment
+from perfd.domain.forge import Check, CheckStatus, Comment, Conclusion
 from perfd.store import tables
 from perfd.store.writing import AnyRow, clean
 
@@ -44,8 +44,8 @@ class Posts:
     def want(self, wanted: Comment | Check, now: datetime, deadline_at: datetime | None = None) -> bool:
         """That should stand at the forge, and a message that brings it there is in the outbox, both in one transaction.
 
-        False (and nothing changed) when it should stand there already, or when a check that is completed would go back.
-        A check that is not completed needs a deadline.
+        False (and nothing changed) when it should stand there already, or when a check that is completed would go back; one
+        that waits for somebody's action may go on. A check that is not completed needs a deadline.
         """
         unfinished = isinstance(wanted, Check) and wanted.status is not CheckStatus.COMPLETED
         if unfinished != (deadline_at is not None):
@@ -53,7 +53,7 @@ class Posts:
         document = clean(to_json(wanted))
         with self.engine.begin() as connection:
             standing = connection.execute(select(tables.forge_post).where(P.key == wanted.key).with_for_update()).first()
-            if standing is not None and (standing.wanted == document or (unfinished and standing.deadline_at is None)):
+            if standing is not None and (standing.wanted == document or (unfinished and _is_over(standing.wanted))):
                 return False
             values = {"wanted": document, "wanted_at": now, "deadline_at": deadline_at, "trouble": ""}
             if standing is None:
@@ -102,6 +102,18 @@ def _make(connection: Connection, wanted: Comment | Check, values: dict[str, Any
     kind = "comment" if isinstance(wanted, Comment) else "check"
     row = {"key": clean(wanted.key), "kind": kind, "marker": secrets.token_hex(16), "version": 1, **values}
     return int(connection.execute(insert(tables.forge_post).values(**row).returning(P.id)).scalar_one())
+
+
+def follow_renaming(connection: Connection, old: str, new: str) -> None:
+    """What stands in a repository is found under its new name, so that no second comment or check is made there."""
+    for row in connection.execute(select(P.id, P.kind, P.wanted).where(P.wanted["repository"].astext == old)).all():
+        moved = from_json(KINDS[row.kind], {**row.wanted, "repository": new})
+        values = {"key": clean(moved.key), "wanted": clean(to_json(moved))}
+        connection.execute(update(tables.forge_post).where(P.id == row.id).values(**values))
+
+
+def _is_over(check: dict[str, Any]) -> bool:
+    return check["status"] == CheckStatus.COMPLETED.value and check["conclusion"] != Conclusion.ACTION_REQUIRED.value
 
 
 def _announce(connection: Connection, post: int, version: int, now: datetime) -> None:

@@ -62,11 +62,14 @@ class PullJobs:
         deadline_at: datetime,
         approval: Approval | None = None,
         waits: bool = False,
+        delivery: int | None = None,
     ) -> JobRow:
-        """A job for the pull request's head, waiting for approval or queued; whatever was open there is superseded."""
+        """A job for the pull request's head, waiting for approval or queued; whatever was open there is superseded.
+
+        The same delivery, handled again after a crash, finds the job that it opened.
+        """
         values = {
             "pull_request_id": pull.id,
-            "head": pull.pull.head,
             "state": (JobState.WAITING if waits else JobState.QUEUED).value,
             "asked": clean(to_json(asked)),
             "approved_by": approval.by if approval else None,
@@ -74,14 +77,18 @@ class PullJobs:
             "opened_at": now,
             "moved_at": now,
             "deadline_at": deadline_at,
+            "delivery_id": delivery,
         }
         with self.engine.begin() as connection:
-            connection.execute(select(Q.id).where(Q.id == pull.id).with_for_update())
-            supersede(connection, pull, f"asked again: {asked.why}", now)
-            before = select(func.count(), func.min(J.head_at)).where(J.pull_request_id == pull.id, J.head == pull.pull.head)
-            count, first = connection.execute(before).one()
-            row = {**values, "attempt": count + 1, "head_at": first or pull.pull.updated_at}
-            made = connection.execute(insert(tables.pull_job).values(**row).returning(J.id)).scalar_one()
+            # The head is read here, under the lock: another event may have come in since the caller looked.
+            stands = connection.execute(select(Q.head, Q.updated_at).where(Q.id == pull.id).with_for_update()).one()
+            made = _of_delivery(connection, delivery)
+            if made is None:
+                supersede(connection, pull, f"asked again: {asked.why}", now)
+                before = select(func.count(), func.min(J.head_at)).where(J.pull_request_id == pull.id, J.head == stands.head)
+                count, first = connection.execute(before).one()
+                row = {**values, "head": stands.head, "attempt": count + 1, "head_at": first or stands.updated_at}
+                made = connection.execute(insert(tables.pull_job).values(**row).returning(J.id)).scalar_one()
         return self._rows(J.id == made)[0]
 
     def end_open(self, pull: PullRow, reason: str, now: datetime) -> bool:
@@ -92,6 +99,10 @@ class PullJobs:
     def read(self, job: int) -> JobRow | None:
         """The job of that number."""
         return next(iter(self._rows(J.id == job)), None)
+
+    def newest_at(self, head: str) -> JobRow | None:
+        """The newest job for that commit."""
+        return next(iter(reversed(self._rows(J.head == head))), None)
 
     def in_state(self, *states: JobState) -> tuple[JobRow, ...]:
         """The jobs in these states, oldest first."""
@@ -159,6 +170,12 @@ class PullJobs:
         )
         with self.engine.begin() as connection:
             return tuple(_as_job(row) for row in connection.execute(asked))
+
+
+def _of_delivery(connection: Connection, delivery: int | None) -> int | None:
+    if delivery is None:
+        return None
+    return connection.execute(select(J.id).where(J.delivery_id == delivery)).scalar()
 
 
 def supersede(connection: Connection, pull: PullRow, reason: str, now: datetime) -> bool:

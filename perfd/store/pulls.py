@@ -8,6 +8,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from perfd.domain.pull import InstallationSeen, PullRequest, PullSeen, Repository
 from perfd.store import tables
+from perfd.store.posts import follow_renaming
 from perfd.store.writing import AnyRow, clean
 
 R = tables.forge_repository.c
@@ -81,6 +82,10 @@ def ensure_repository(connection: Connection, seen: Repository, now: datetime) -
         values["installation"] = seen.installation
     if seen.default_branch:
         values["default_branch"] = clean(seen.default_branch)
+    known = select(R.name).where(R.forge == FORGE, R.number == seen.key)
+    renamed = connection.execute(known.with_for_update()).scalar()
+    if renamed not in {None, seen.name}:
+        follow_renaming(connection, str(renamed), seen.name)
     row = insert(tables.forge_repository).values(forge=FORGE, number=seen.key, **values)
     again = row.on_conflict_do_update(index_elements=[R.forge, R.number], set_=values)
     return int(connection.execute(again.returning(R.id)).scalar_one())

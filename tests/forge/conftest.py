@@ -12,8 +12,10 @@ from typing import Any
 
 import httpx
 import pytest
-from forge_hook import SECRET, Hook, served
+from fault_server import APP, PEM, FaultServer, fault_server
+from forge_hook import SECRET, Hook, app_at, served
 
+from perfd.forge import GitHub
 from perfd.store import Store
 
 MODULES = Path(__file__).with_name("node_modules")
@@ -66,3 +68,16 @@ def examples(node_modules: Path) -> list[tuple[str, dict[str, Any]]]:
     """Every example payload of api.github.com, with its event."""
     text = (node_modules / "@octokit/webhooks-examples/api.github.com/index.json").read_text(encoding="utf-8")
     return [(event["name"], example) for event in json.loads(text) for example in event["examples"]]
+
+
+@pytest.fixture
+def faulty() -> Iterator[FaultServer]:
+    """A GitHub that fails on demand."""
+    with fault_server() as server:
+        yield server
+
+
+@pytest.fixture
+def github(faulty: FaultServer) -> GitHub:
+    """perfd's App at it."""
+    return app_at(faulty.url, PEM, APP)

@@ -8,12 +8,16 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
 import uvicorn
 from forge_world import NOON
 
+from perfd.forge import GitHub
+from perfd.forge.credentials import App, Key
+from perfd.forge.http import Http, new_client
 from perfd.site import create_app, listen
 from perfd.store import Store
 
@@ -52,3 +56,9 @@ def served(store: Store, secret: str | None) -> Iterator[str]:
         yield f"http://127.0.0.1:{listening.getsockname()[1]}"
         server.should_exit = True
         thread.join()
+
+
+def app_at(url: str, pem: str, app: str, login: str = "") -> GitHub:
+    """perfd as an App at that GitHub."""
+    http = Http(url, lambda: datetime.now(UTC), new_client())
+    return GitHub(http, App(Key(app, pem), http, login))

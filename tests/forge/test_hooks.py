@@ -102,7 +102,8 @@ def test_a_body_that_does_not_say_how_large_it_is_is_cut_off(hook: Hook) -> None
 
 
 @pytest.mark.parametrize(
-    ("body", "status"), [(b"{", 400), (b"[]", 400), (b"[" * 200_000, 400), (b"\xff", 400), (b"{}", 422), (b'{"action": "opened"}', 422)]
+    ("body", "status"),
+    [(b"{", 400), (b"[]", 400), (b"[" * 200_000, 400), (b"\xff", 400), (b"{}", 422), (b'{"action": "opened"}', 422)],
 )
 def test_a_signed_body_that_is_no_event_is_refused_in_words(hook: Hook, body: bytes, status: int) -> None:
     answer = hook.raw("pull_request", body)

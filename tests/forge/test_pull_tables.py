@@ -61,12 +61,15 @@ def test_an_event_that_comes_late_changes_nothing(store: Store) -> None:
 
 def test_a_renamed_repository_keeps_its_pull_requests(store: Store) -> None:
     opened(store)
+    store.posts.want(comment(), NOON)
     renamed = replace(ENGINE, name="octo/motor")
 
     store.pulls.see(replace(seen(PullAction.CHANGED, updated_at=LATER), repository=renamed), LATER)
 
     assert store.pulls.read("octo/engine", 7) is None
     assert store.pulls.read("octo/motor", 7) is not None
+    assert store.posts.of(comment().key) is None
+    assert store.posts.of(replace(comment(), repository="octo/motor").key) is not None
 
 
 def test_an_installation_that_is_gone_leaves_repositories_without_one(store: Store) -> None:
