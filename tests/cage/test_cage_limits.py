@@ -44,7 +44,8 @@ def held() -> frozenset[str]:
 
 def test_a_fork_bomb_stops_at_the_number_of_processes(cage: Cage) -> None:
     program = (
-        "import os, time\nmade = 0\nwhile True:\n    try:\n        if os.fork() == 0:\n            time.sleep(30)\n            os._exit(0)\n"
+        "import os, time\nmade = 0\nwhile True:\n    try:\n"
+        "        if os.fork() == 0:\n            time.sleep(30)\n            os._exit(0)\n"
         "        made += 1\n    except OSError:\n        break\nprint(made)"
     )
     ran = cage(program, processes=40)
@@ -55,11 +56,9 @@ def test_a_fork_bomb_stops_at_the_number_of_processes(cage: Cage) -> None:
 
 def test_a_fork_bomb_that_goes_on_is_ended_by_the_clock(cage: Cage, mark: str) -> None:
     start_s = time.monotonic()
-    ran = cage(
-        f"mark = {mark!r}\nimport os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass",
-        wall_s=1.0,
-        processes=40,
-    )
+    bomb = "import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass"
+    program = f"import os, sys\nos.execv(sys.executable, [sys.executable, '-I', '-S', '-c', {bomb!r}, {mark!r}])"
+    ran = cage(program, wall_s=1.0, processes=40)
 
     assert ran.ended is Ended.SLOWLY
     assert "1 s of time" == ran.over
@@ -72,7 +71,8 @@ def test_a_program_that_outlives_its_time_in_every_way_is_gone(cage: Cage, mark:
     program = (
         "import os, signal, sys, time\n"
         "for number in (1, 2, 3, 13, 15):\n    signal.signal(number, signal.SIG_IGN)\n"
-        "for _ in range(3):\n    if os.fork() == 0:\n        os.setsid()\n        if os.fork() == 0:\n            break\n        os._exit(0)\n"
+        "for _ in range(3):\n"
+        "    if os.fork() == 0:\n        os.setsid()\n        if os.fork() == 0:\n            break\n        os._exit(0)\n"
         f"os.execv(sys.executable, [sys.executable, '-I', '-S', '-c', 'import time; time.sleep(60)', {mark!r}])\n"
     )
     ran = cage(program, wall_s=1.0)
@@ -156,10 +156,12 @@ def test_the_watch_weighs_a_process_and_all_below_it() -> None:
 
 
 def test_a_full_disk_is_the_cages_own(cage: Cage) -> None:
-    said = cage.says(
-        'import os\nsize = 0\nfor n in range(100):\n    try:\n        with open(f\'/{("cage", "tmp", "dev/shm")[n % 3]}/{n}\', \'wb\') as f:\n'
-        "            size += f.write(bytes(1 << 20))\n    except OSError as error:\n        print(error.errno)\n        break\nprint(size >> 20)"
+    program = (
+        "import os\nsize, places = 0, ('/cage', '/tmp', '/dev/shm')\nfor n in range(100):\n    try:\n"
+        "        with open(f'{places[n % 3]}/{n}', 'wb') as file:\n            size += file.write(bytes(1 << 20))\n"
+        "    except OSError as error:\n        print(error.errno)\n        break\nprint(size >> 20)"
     )
+    said = cage.says(program)
 
     assert "28" == said[0]
     assert 0 < int(said[1]) <= 64
@@ -175,7 +177,7 @@ def test_a_million_files_are_not_made(cage: Cage) -> None:
 def test_a_folder_of_the_host_is_filled_only_so_far(cage: Cage, tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
-    program = f"n = 0\nwhile True:\n    n += 1\n    open(f'{work}/{{n}}', 'wb').write(bytes(1 << 20))\n    import time\n    time.sleep(0.01)"
+    program = f"import time\nn = 0\nwhile True:\n    n += 1\n    open(f'{work}/{{n}}', 'wb').write(bytes(1 << 20))\n    time.sleep(0.01)"
     ran = cage(program, writes=(work,), disk_bytes=16 * MEGABYTE)
 
     assert ran.ended is Ended.GREEDILY
