@@ -14,11 +14,11 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import TypeVar
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -32,6 +32,8 @@ from perfd.store import Store, make_engine
 from perfd.store.embedded import EmbeddedPostgres
 from perfd.store.migrate import upgrade
 from perfd.store.trouble import DATABASE_GONE
+
+Answer = TypeVar("Answer")
 
 NIGHT_WITHIN_S = 300.0
 """Seconds that a night may take once nobody is killed any more."""
@@ -114,15 +116,13 @@ class Chaos:
     def reported(self) -> bool:
         """Whether the newest night is reported."""
         asked = text("SELECT state = 'reported' FROM occasion WHERE kind = 'night' AND nominal_at = :due")
-        with self.asking() as connection:
-            return bool(connection.execute(asked, {"due": self.due[-1]}).scalar())
+        return self.ask(lambda connection: bool(connection.execute(asked, {"due": self.due[-1]}).scalar()))
 
     def check(self) -> None:
         """The books of all nights so far balance, or their violations are kept."""
         deadline = time.monotonic() + NIGHT_WITHIN_S
         while True:  # an overtaken night is reported by itself, a little later
-            with self.asking() as connection:
-                found = self.books.check(connection, self.due)
+            found = self.ask(lambda connection: self.books.check(connection, self.due))
             if not found or time.monotonic() > deadline or not all(" is " in one for one in found):
                 self.violations += found
                 return
@@ -136,32 +136,26 @@ class Chaos:
         for actor in self.actors:
             actor.revive()
             self.violations += actor.end()
-        with self.asking() as connection:
-            self.violations += left_open(connection)
+        self.violations += self.ask(left_open)
         with taken("cpu", self.town.folder / "locks") as lock:
             self.violations += ["the device's lock is still held"] if lock is None else []
         self.violations += [f"a Run's folder is left: {one.name}" for one in self.town.runs.glob("*")]
 
-    @contextmanager
-    def asking(self) -> Iterator[Connection]:
-        """A connection, waited for while the server comes back."""
+    def ask(self, question: Callable[[Connection], Answer]) -> Answer:
+        """The answer, asked again while the server comes back."""
         while True:
             try:
-                connection = self.engine.connect()
-                connection.execute(text("SELECT 1"))
-                break
+                with self.engine.connect() as connection:
+                    return question(connection)
             except DATABASE_GONE:
                 time.sleep(0.2)
-        with connection:
-            yield connection
 
     def table(self, seconds: float) -> str:
         """What was done, and what came of it."""
         lines = ["| victim | killed | stopped past its lease |", "| --- | --- | --- |"]
         names = [*(actor.name for actor in self.actors), self.postgres.name]
         lines += [f"| {name} | {self.blows[name, 'killed']} | {self.blows[name, 'stopped']} |" for name in names]
-        with self.asking() as connection:
-            ends = ", ".join(f"{count} {word}" for word, count in tally(connection).items())
+        ends = ", ".join(f"{count} {word}" for word, count in self.ask(tally).items())
         lines.append(f"\n{self.points} blows in {len(self.due)} nights and {seconds / 60:.1f} minutes; Runs: {ends}")
         return "\n".join([*lines, f"\nviolations = {len(self.violations)}", *self.violations])
 
