@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Engine, exists, select, update
+from sqlalchemy.dialects.postgresql import distinct_on
 
 from perfd.domain.build import BuildOutcome, BuildSpec, BuildState
 from perfd.domain.codec import from_json
@@ -40,7 +41,7 @@ class Cancelling:
         """
         waiting = exists().where(R.occasion_id == Occ.id, R.state == RunState.QUEUED.value)
         nights = select(Occ.id, Occ.name, Occ.label).where(Occ.kind == OccasionKind.NIGHT.value)
-        last = nights.where(Occ.state.in_(BEGUN)).distinct(Occ.label).order_by(Occ.label, Occ.id.desc())
+        last = nights.where(Occ.state.in_(BEGUN)).ext(distinct_on(Occ.label)).order_by(Occ.label, Occ.id.desc())
         with self.engine.begin() as connection:
             newest = {row.label: row for row in connection.execute(last)}
             found = connection.execute(nights.where(Occ.state == OccasionState.PLANNED.value, waiting).order_by(Occ.id)).all()
