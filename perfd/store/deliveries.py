@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import Engine, select, update
+from sqlalchemy import Engine, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from perfd.domain.codec import from_json, to_json
@@ -56,6 +56,11 @@ class Deliveries:
         with self.engine.begin() as connection:
             row = connection.execute(taken).first()
         return None if row is None else Claimed(row.id, from_json(EVENTS[row.event], row.content), row.received_at, row.attempts)
+
+    def waiting(self) -> int:
+        """How many are not handled yet."""
+        with self.engine.begin() as connection:
+            return connection.execute(select(func.count()).where(D.handled_at.is_(None))).scalar_one()
 
     def handled(self, delivery: Claimed, outcome: str, now: datetime) -> bool:
         """It is done, and says what came of it; False when it was before."""

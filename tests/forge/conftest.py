@@ -1,6 +1,7 @@
 """Stand-ins for GitHub: programs that nobody here wrote where Node is at hand, and perfd's own site with its webhook."""
 
 import json
+import os
 import shutil
 import socket
 import subprocess
@@ -12,6 +13,7 @@ from typing import Any
 
 import httpx
 import pytest
+from emulated import Emulator
 from fault_server import APP, PEM, FaultServer, fault_server
 from forge_hook import SECRET, Hook, app_at, served
 
@@ -81,3 +83,59 @@ def faulty() -> Iterator[FaultServer]:
 def github(faulty: FaultServer) -> GitHub:
     """perfd's App at it."""
     return app_at(faulty.url, PEM, APP)
+
+
+SLICE = Path(os.environ.get("PERFD_TEST_CONTRACT", Path(__file__).parents[3] / "shared/data/contract/github-openapi-slice.json"))
+
+
+@pytest.fixture(scope="session")
+def prism(node_modules: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """GitHub's OpenAPI description as a server that refuses what it does not allow; its address."""
+    if not SLICE.exists():
+        pytest.skip(f"GitHub's OpenAPI slice is not at hand (PERFD_TEST_CONTRACT, {SLICE}): no request was held against it")
+    port = free_port()
+    program = node_modules / "@stoplight/prism-cli/dist/index.js"
+    command = ["node", str(program), "mock", "-h", "127.0.0.1", "-p", str(port), str(SLICE)]
+    with running(command, f"http://127.0.0.1:{port}", tmp_path_factory.mktemp("prism") / "log") as url:
+        yield url
+
+
+SEED = """\
+tokens: {alice-token: {login: alice, scopes: [repo]}, bob-token: {login: bob, scopes: [repo]}}
+github:
+  users: [{login: alice}, {login: bob}]
+  repos: [{owner: alice, name: engine, auto_init: true}]
+  apps:
+    - app_id: %(app)s
+      slug: perfd-test
+      name: perfd test
+      private_key: %(pem)s
+      permissions: {checks: write, issues: write, pull_requests: write, contents: read, metadata: read}
+      events: [pull_request, issue_comment, check_run, push]
+      webhook_url: http://127.0.0.1:%(port)d/hooks/github
+      webhook_secret: %(secret)s
+      installations: [{installation_id: 99, account: alice, repository_selection: all}]
+"""
+
+
+@pytest.fixture(scope="session")
+def emulator(node_modules: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
+    """A GitHub that keeps what it is told and sends webhooks to the port where `hooked` listens."""
+    folder, port, hook_port = tmp_path_factory.mktemp("emulate"), free_port(), free_port()
+    seed = folder / "seed.yaml"
+    words = {"app": APP, "pem": json.dumps(PEM), "secret": json.dumps(SECRET), "port": hook_port}
+    seed.write_text(SEED % words, encoding="utf-8")
+    program = str(node_modules / "emulate/dist/index.js")
+    command = ["node", program, "start", "--service", "github", "--port", str(port), "--seed", str(seed)]
+    with (
+        running(command, f"http://localhost:{port}", folder / "log") as url,
+        httpx.Client(base_url=url, headers={"Authorization": "token alice-token"}) as client,
+    ):
+        yield Emulator(url, hook_port, client)
+
+
+@pytest.fixture
+def hooked(store: Store, emulator: Emulator) -> Iterator[Hook]:
+    """perfd's site where the emulator sends its webhooks."""
+    with served(store, SECRET, emulator.hook_port) as address, httpx.Client(base_url=address, timeout=30) as client:
+        yield Hook(client)

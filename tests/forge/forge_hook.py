@@ -46,9 +46,9 @@ class Hook:
 
 
 @contextmanager
-def served(store: Store, secret: str | None) -> Iterator[str]:
-    """The site over a store, on a free port; its address."""
-    with listen(port=0) as listening:
+def served(store: Store, secret: str | None, port: int = 0) -> Iterator[str]:
+    """The site over a store, on a free port or on that one; its address."""
+    with listen(port=port) as listening:
         app = create_app(store, clock=lambda: NOON, webhook_secret=secret)
         server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=2))
         thread = threading.Thread(target=server.run, args=([listening],))
