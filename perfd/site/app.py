@@ -21,6 +21,7 @@ from perfd.site import (
     launches,
     manual,
     regressions,
+    results,
     runs,
     series,
     status,
@@ -64,6 +65,7 @@ def create_app(
     for page in PAGES:
         app.include_router(page.router, include_in_schema=False)
     app.include_router(api.router)
+    app.include_router(results.router)
     app.include_router(launches.api)
     app.mount("/static", KeptFiles(directory=web_folder() / "static"))
     add_troubles(app)

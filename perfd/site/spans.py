@@ -35,10 +35,10 @@ def columns(site: Site, night: NightSummary | None, now: datetime) -> list[Colum
     if night is None:
         return []
     last = night.row.occasion.nominal_at
-    spans = [(days, site.store.pages.span(last - timedelta(days=days - 1, hours=1), days)) for days in (1, *DAYS)]
-    moved = {days: _moved(site.store.pages.movement(now, days)) for days in DAYS}
+    spans = site.store.pages.spans({days: last - timedelta(days=days - 1, hours=1) for days in (1, *DAYS)})
+    moved = {found.days: _moved(found) for found in site.store.pages.movements(now)}
     moved[1] = tuple((outcome.value, number) for outcome, number in night.verdict_counts.items())
-    return [_column(site, span, moved[days], last, now) for days, span in spans]
+    return [_column(site, span, moved[days], last, now) for days, span in spans.items()]
 
 
 def _column(site: Site, span: Span, moved: tuple[tuple[str, int], ...], last: datetime, now: datetime) -> Column:

@@ -11,6 +11,7 @@ from starlette.responses import JSONResponse, Response
 from perfd.errors import BadInputError, PerfdError
 from perfd.site.headers import HEADERS
 from perfd.site.site import site_of
+from perfd.site.writing import NotAllowedError
 from perfd.store.trouble import DATABASE_GONE
 
 
@@ -45,6 +46,10 @@ def _bad_input(request: Request, error: Exception) -> Response:
     )
 
 
+def _not_allowed(request: Request, error: Exception) -> Response:
+    return answer(request, Trouble(403, "Not allowed", str(error), "Send it on that machine, for example with curl."))
+
+
 def _perfd_error(request: Request, error: Exception) -> Response:
     remedy = "Look at the log of `perfd serve`, and run `perfd doctor` on the machine that serves this page; then load it again."
     return answer(request, Trouble(503, "perfd cannot answer now", str(error), remedy))
@@ -61,7 +66,7 @@ def _http(request: Request, error: Exception) -> Response:
     headings: Mapping[int, str] = {404: "Not here", 405: "Not allowed"}
     sentences: Mapping[int, str] = {
         404: "There is no page at this address.",
-        405: "This address is read with GET; the site changes nothing yet.",
+        405: "This address is read with GET.",
     }
     heading = headings.get(status, f"HTTP {status}")
     sentence = sentences.get(status, f"The request was refused with HTTP {status}.")
@@ -89,6 +94,7 @@ def add_troubles(app: FastAPI) -> None:
     """Every error that a request can raise has its page."""
     app.add_exception_handler(NotHereError, _not_here)
     app.add_exception_handler(BadInputError, _bad_input)
+    app.add_exception_handler(NotAllowedError, _not_allowed)
     app.add_exception_handler(PerfdError, _perfd_error)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _validation)

@@ -64,6 +64,8 @@ _CHANGES = """
 
 def refresh(connection: Connection, series_ids: Collection[int]) -> None:
     """The rows of these Series tell their last Points. Two writers of one Series wait for each other: none is forgotten."""
+    if not series_ids:
+        return
     ids = {"ids": sorted(series_ids)}
     connection.execute(text(_CLAIM), ids)
     connection.execute(text(_LOCK), ids)  # a statement of its own: what follows sees what the other writer has committed

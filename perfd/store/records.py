@@ -50,6 +50,15 @@ class Written(StrEnum):
 
 
 @dataclass(frozen=True)
+class Taken:
+    """What became of results that came from elsewhere."""
+
+    run: str
+    """Key digest of the Run; "" where it was refused because its key belongs to another one."""
+    written: Written
+
+
+@dataclass(frozen=True)
 class ClaimedBuild:
     """A Build that this worker, and nobody else, is to make."""
 

@@ -11,7 +11,7 @@ from sqlalchemy.dialects.postgresql import insert
 from perfd.domain.occasion import Occasion
 from perfd.domain.verdict import OPEN_STATES, RegressionState
 from perfd.errors import PerfdError
-from perfd.store import occasions, reading, tables
+from perfd.store import latest, occasions, reading, tables
 from perfd.store.records import ChangeRow, RegressionEvent, RegressionRow, SeriesInfo
 from perfd.store.writing import AnyRow, clean
 
@@ -251,6 +251,8 @@ def _add_members(connection: Connection, regression: int, changes: Sequence[int]
     rows = [{"regression_id": regression, "change_id": change} for change in changes]
     if rows:
         connection.execute(insert(tables.regression_member), rows)
+        C = tables.change.c  # noqa: N806  # columns
+        latest.touch(connection, set(connection.execute(select(C.series_id).where(C.id.in_(changes))).scalars()))
 
 
 def write_event(connection: Connection, regression: int, old: RegressionState | None, new: RegressionState, step: Step) -> None:

@@ -106,11 +106,11 @@ def _write_samples(connection: Connection, run_id: int, given: Results, metrics:
     driver = connection.connection.driver_connection
     if not isinstance(driver, psycopg.Connection):
         raise PerfdError("the database must be reached through psycopg: its URL begins with postgresql+psycopg://")
+    at = given.started_at.isoformat()
     with driver.cursor() as cursor, cursor.copy("COPY sample (run_id, metric_id, place, measured_at, value) FROM STDIN") as copy:
-        for samples in given.samples:
-            metric_id = metrics[samples.name]
-            for place, value in enumerate(samples.values):
-                copy.write_row((run_id, metric_id, place, given.started_at, value))
+        for samples in given.samples:  # lines in COPY's own form: the driver takes three times as long to make them of rows
+            head = f"{run_id}\t{metrics[samples.name]}\t"
+            copy.write("".join(f"{head}{place}\t{at}\t{value!r}\n" for place, value in enumerate(samples.values)))
 
 
 def _write_points(

@@ -13,6 +13,7 @@ from sqlalchemy.exc import ArgumentError
 from perfd.config import Config
 from perfd.errors import BadInputError
 from perfd.store import migrate, tables
+from perfd.store.arrivals import Arrivals
 from perfd.store.bisects import Bisects
 from perfd.store.builds import Builds
 from perfd.store.cancelling import Cancelling
@@ -105,6 +106,11 @@ class Store:
     def trust(self) -> Trust:
         """How often perfd was wrong."""
         return Trust(self.engine)
+
+    @property
+    def arrivals(self) -> Arrivals:
+        """Results that were measured elsewhere."""
+        return Arrivals(self.engine)
 
     @property
     def pages(self) -> Pages:

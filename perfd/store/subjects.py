@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Select, select, update
+from sqlalchemy import Connection, Engine, Select, literal_column, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from perfd.domain.subject import Revision, SubjectKind
-from perfd.store import tables
+from perfd.store import latest, tables
 from perfd.store.writing import clean, ensure
 
 R = tables.revision.c
@@ -75,7 +75,18 @@ def write_revision(connection: Connection, subject_id: int, branch: str, revisio
         return int(found)
     written = insert(tables.revision).values(**key, **values)
     written = written.on_conflict_do_update(index_elements=["subject_id", "branch", "name"], set_=values)
-    revision_id = int(connection.execute(written.returning(R.id)).scalar_one())
-    moved = update(tables.point).where(tables.point.c.revision_id == revision_id)
-    connection.execute(moved.values(ordinal=revision.ordinal))
-    return revision_id
+    row = connection.execute(written.returning(R.id, literal_column("xmax = 0").label("new"))).one()
+    if not row.new:  # only one that stood there before can have Points
+        _move_points(connection, int(row.id), revision)
+    return int(row.id)
+
+
+def _move_points(connection: Connection, revision_id: int, revision: Revision) -> None:
+    """The Points of the Revision have its ordinal; its Builds and Runs lead to them, for `point` is too large to be searched."""
+    B, P, run = tables.build.c, tables.point.c, tables.run.c  # noqa: N806  # columns
+    measured = select(run.id).join(tables.build, B.id == run.build_id).join(tables.revision, R.subject_id == B.subject_id)
+    moved = update(tables.point).where(
+        P.revision_id == revision_id, P.run_id.in_(measured.where(R.id == revision_id, B.revision == R.name))
+    )
+    series = connection.execute(moved.values(ordinal=revision.ordinal).returning(P.series_id)).scalars()
+    latest.refresh(connection, set(series))

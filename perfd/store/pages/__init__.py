@@ -1,6 +1,6 @@
 """What pages and reports show; reads only."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -111,15 +111,15 @@ class Pages:
         with self.engine.begin() as connection:
             return comparing.differing(connection, question)
 
-    def span(self, since: datetime, days: int) -> Span:
-        """What came of the nights from then on."""
+    def spans(self, since: Mapping[int, datetime]) -> dict[int, Span]:
+        """What came of the nights from those moments on, by how many nights were due since each."""
         with self.engine.begin() as connection:
-            return nights.span(connection, since, days)
+            return nights.spans(connection, since)
 
-    def movement(self, now: datetime, days: int) -> Movement:
-        """How many Series stand better or worse than 7 or 30 days before."""
+    def movements(self, now: datetime) -> tuple[Movement, Movement]:
+        """How many Series stand better or worse than 7 and 30 days before."""
         with self.engine.begin() as connection:
-            return nights.movement(connection, now, days)
+            return nights.movements(connection, now)
 
     def severities(self) -> dict[str, int]:
         """Regressions that someone must answer, by their largest effect."""

@@ -8,7 +8,7 @@ from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, or_, select
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.sql.selectable import CTE
 
@@ -16,7 +16,7 @@ from perfd.domain.metric import Better
 from perfd.domain.run import OccasionKind
 from perfd.store import reading, tables
 from perfd.store.pages.chosen import SeriesFilter, conditions
-from perfd.store.records import Differing, DifferingList, Side
+from perfd.store.records import Differing, DifferingList, SeriesInfo, Side
 from perfd.store.writing import AnyRow
 
 S = tables.series.c
@@ -86,38 +86,61 @@ def side(connection: Connection, name: str) -> Side | None:
 
 def differing(connection: Connection, question: Question) -> DifferingList:
     """One page of the Series that both sides measured, and how all of them lie apart."""
+    pairs = _pairs(question)
+    counts = select(pairs.c.word, func.count()).group_by(pairs.c.word)
+    shown = select(pairs) if question.apart is None else select(pairs).where(pairs.c.word == question.apart.value)
+    shown = shown.order_by(*_order(question.sorting, pairs)).offset(question.offset).limit(question.limit)
+    counted: dict[str, int] = dict(connection.execute(counts).all())
+    found = connection.execute(shown).all()
+    words = {row.id: reading.as_series(row) for row in connection.execute(_series([row.series_id for row in found]))}
+    return DifferingList(
+        rows=tuple(_row(row, words[row.series_id]) for row in found),
+        counts={one.value: counted.get(one.value, 0) for one in Apart},
+    )
+
+
+def _series(ids: list[int]) -> Select[Any]:
+    return reading.series_select().where(S.id.in_(ids))
+
+
+def _pairs(question: Question) -> CTE:
+    """Both sides' Points of each Series that matches, and how they lie apart."""
     base, head = _points(question.base, "base"), _points(question.head, "head")
-    effect = head.c.value / func.nullif(base.c.value, 0.0) - 1.0
-    effect = case((head.c.value == base.c.value, 0.0), else_=effect)
-    word = _word(base, head, effect)
+    effect = case((head.c.value == base.c.value, 0.0), else_=head.c.value / func.nullif(base.c.value, 0.0) - 1.0)
     # Two Points differ by their noise times the root of two.
     over = func.abs(effect) / func.nullif(L.noise * 2.0**0.5, 0.0)
     asked = (
-        reading.series_select()
-        .join(base, base.c.series_id == S.id)
-        .join(head, head.c.series_id == S.id)
+        select(
+            base.c.series_id,
+            base.c.value.label("base_value"),
+            base.c.low.label("base_low"),
+            base.c.high.label("base_high"),
+            head.c.value.label("head_value"),
+            head.c.low.label("head_low"),
+            head.c.high.label("head_high"),
+            L.noise,
+            L.bar,
+            effect.label("effect"),
+            over.label("over"),
+            _word(base, head, effect).label("word"),
+        )
+        .select_from(base)
+        .join(head, head.c.series_id == base.c.series_id)
+        .join(tables.series, S.id == base.c.series_id)
+        .join(tables.metric, M.id == S.metric_id)
         .outerjoin(tables.series_latest, L.series_id == S.id)
-        .where(*conditions(question.wanted))
     )
-    counts = connection.execute(asked.with_only_columns(word, func.count()).group_by(word)).all()
-    shown = asked if question.apart is None else asked.where(word == question.apart.value)
-    told = {
-        "base_value": base.c.value,
-        "base_low": base.c.low,
-        "base_high": base.c.high,
-        "head_value": head.c.value,
-        "head_low": head.c.low,
-        "head_high": head.c.high,
-        "apart": effect,
-        "word": word,
-        "over": over,
-    }
-    shown = shown.add_columns(L.noise, L.bar, *(column.label(name) for name, column in told.items()))
-    shown = shown.order_by(*_order(question.sorting, effect, over)).offset(question.offset).limit(question.limit)
-    return DifferingList(
-        rows=tuple(_row(row) for row in connection.execute(shown)),
-        counts={one.value: dict(counts).get(one.value, 0) for one in Apart},
-    )
+    matching = conditions(question.wanted)
+    if matching or question.sorting is Sorting.NAME:  # names are joined only where something asks for them
+        asked = (
+            asked.add_columns(tables.subject.c.name.label("subject"), tables.workload.c.name.label("workload"), S.model)
+            .add_columns(M.name.label("metric"))
+            .join(tables.subject, tables.subject.c.id == S.subject_id)
+            .join(tables.workload, tables.workload.c.id == S.workload_id)
+            .join(tables.suite, tables.suite.c.id == tables.workload.c.suite_id)
+            .where(*matching)
+        )
+    return asked.cte("pairs")
 
 
 def _day(name: str) -> datetime | None:
@@ -153,23 +176,24 @@ def _word(base: CTE, head: CTE, effect: ColumnElement[Any]) -> ColumnElement[str
     )
 
 
-def _order(sorting: Sorting, effect: ColumnElement[Any], over: ColumnElement[Any]) -> tuple[ColumnElement[Any], ...]:
-    words = (tables.subject.c.name, tables.workload.c.name, S.model, M.name, S.id)
+def _order(sorting: Sorting, pairs: CTE) -> tuple[ColumnElement[Any], ...]:
+    one = pairs.c
+    if sorting is Sorting.NAME:
+        return (one.subject, one.workload, one.model, one.metric, one.series_id)
+    largest = func.abs(one.effect).desc().nulls_last()
     if sorting is Sorting.NOISE:
-        return (over.desc().nulls_last(), func.abs(effect).desc().nulls_last(), S.id)
-    if sorting is Sorting.EFFECT:
-        return (func.abs(effect).desc().nulls_last(), S.id)
-    return words
+        return (one.over.desc().nulls_last(), largest, one.series_id)
+    return (largest, one.series_id)
 
 
-def _row(row: AnyRow) -> Differing:
+def _row(row: AnyRow, info: SeriesInfo) -> Differing:
     return Differing(
-        info=reading.as_series(row),
+        info=info,
         base=row.base_value,
         base_interval=None if row.base_low is None else (row.base_low, row.base_high),
         head=row.head_value,
         head_interval=None if row.head_low is None else (row.head_low, row.head_high),
-        effect=row.apart,
+        effect=row.effect,
         noise=row.noise,
         bar=row.bar,
         over_noise=row.over,

@@ -1,11 +1,13 @@
 """Nights counted in the database: the last one, and what came of those of a span of days."""
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, select
 
 from perfd.domain.build import BuildState
+from perfd.domain.metric import Better
 from perfd.domain.run import OccasionKind, RunState
 from perfd.domain.verdict import OPEN_STATES, ChangeStatus, Outcome
 from perfd.store import occasions as asking
@@ -21,6 +23,8 @@ L = tables.series_latest.c
 M = tables.metric.c
 Occ = tables.occasion.c
 MOST_LOST = 500
+MOVED = ("better", "worse", "within", "unknown")
+"""In the order of the fields of Movement."""
 ENDED = (RunState.FAILED.value, RunState.VOID.value)
 
 
@@ -43,53 +47,64 @@ def night(connection: Connection, occasion_id: int) -> NightSummary:
     )
 
 
-def span(connection: Connection, since: datetime, days: int) -> Span:
-    """What came of the nights from then on, `days` being how many were due."""
-    due = and_(Occ.kind == OccasionKind.NIGHT.value, Occ.nominal_at >= since)
-    runs = select(R.state, func.count()).join(tables.occasion, Occ.id == R.occasion_id).where(due).group_by(R.state)
-    counted: dict[str, int] = dict(connection.execute(runs).all())
-    found = (
-        select(C.worse, func.count())
-        .join(tables.occasion, Occ.id == C.found_in)
-        .where(due, C.gone_at.is_(None), C.status == ChangeStatus.DETECTED.value)
-        .group_by(C.worse)
-    )
-    changes: dict[bool, int] = dict(connection.execute(found).all())
-    opened = select(func.count(), func.count().filter(G.state.in_([one.value for one in OPEN_STATES]))).where(
-        G.opened_at >= since
-    )
-    total, unanswered = connection.execute(opened).one()
-    return Span(
-        days=days,
-        nights=connection.execute(select(func.count()).select_from(tables.occasion).where(due)).scalar_one(),
-        runs={state: counted.get(state.value, 0) for state in RunState},
-        changes_better=changes.get(False, 0),
-        changes_worse=changes.get(True, 0),
-        regressions=total,
-        regressions_open=unanswered,
-    )
+def spans(connection: Connection, since: Mapping[int, datetime]) -> dict[int, Span]:
+    """What came of the nights from those moments on, by how many nights were due since each."""
+    begin = min(since.values())
+    due = and_(Occ.kind == OccasionKind.NIGHT.value, Occ.nominal_at >= begin)
+    nights = _counts(connection, since, select(Occ.kind).where(due), Occ.nominal_at)
+    runs = _counts(connection, since, select(R.state).join(tables.occasion, Occ.id == R.occasion_id).where(due), Occ.nominal_at)
+    found = select(C.worse).join(tables.occasion, Occ.id == C.found_in)
+    found = found.where(due, C.gone_at.is_(None), C.status == ChangeStatus.DETECTED.value)
+    changes = _counts(connection, since, found, Occ.nominal_at)
+    regressions = _counts(connection, since, select(G.state).where(G.opened_at >= begin), G.opened_at)
+    return {
+        days: Span(
+            days=days,
+            nights=sum(nights[days].values()),
+            runs={state: runs[days].get(state.value, 0) for state in RunState},
+            changes_better=changes[days].get(False, 0),
+            changes_worse=changes[days].get(True, 0),
+            regressions=sum(regressions[days].values()),
+            regressions_open=sum(regressions[days].get(one.value, 0) for one in OPEN_STATES),
+        )
+        for days in since
+    }
 
 
-def movement(connection: Connection, now: datetime, days: int) -> Movement:
-    """How today's Points stand against those of a week (7) or a month (30) ago, Series by Series, held to each one's bar.
+def _counts(
+    connection: Connection, since: Mapping[int, datetime], asked: Select[Any], at: ColumnElement[datetime]
+) -> dict[int, dict[Any, int]]:
+    """By span: how many rows of each word (the one column that is asked for) fall into it; one question for all spans."""
+    word = asked.selected_columns[0]
+    columns = [func.count().filter(at >= moment) for moment in since.values()]
+    rows = connection.execute(asked.add_columns(*columns).group_by(word)).all()
+    return {days: {row[0]: row[place + 1] for row in rows} for place, days in enumerate(since)}
+
+
+def movements(connection: Connection, now: datetime) -> tuple[Movement, Movement]:
+    """How today's Points stand against those of a week and of a month ago, Series by Series, held to each one's bar.
 
     A Series whose last Point is older than three days, or that has nothing comparable so long ago, is counted as unknown.
     """
-    then = L.week_ago if days == 7 else L.month_ago
-    fresh = L.measured_at >= now - timedelta(days=3)
-    effect = L.value / func.nullif(then, 0.0) - 1.0
-    beyond = func.abs(effect) > func.greatest(L.bar, M.relevant)
-    up = (effect > 0) == (M.better == "higher")
-    known = and_(fresh, effect.is_not(None), L.bar.is_not(None))
-    asked: Select[Any] = (
-        select(*(func.count().filter(part) for part in (and_(known, beyond, up), and_(known, beyond, ~up), and_(known, ~beyond))))
-        .add_columns(func.count())
+    words = [_moved(now, then).label(name) for name, then in (("week", L.week_ago), ("month", L.month_ago))]
+    asked = (
+        select(*words, func.count().label("many"))
         .select_from(tables.series_latest)
         .join(tables.series, tables.series.c.id == L.series_id)
         .join(tables.metric, M.id == tables.series.c.metric_id)
+        .group_by(*words)
     )
-    better, worse, within, total = connection.execute(asked).one()
-    return Movement(days, better, worse, within, total - better - worse - within)
+    rows = connection.execute(asked).all()
+    week, month = ({word: sum(row.many for row in rows if row[at] == word) for word in MOVED} for at in (0, 1))
+    return Movement(7, *week.values()), Movement(30, *month.values())
+
+
+def _moved(now: datetime, then: ColumnElement[Any]) -> ColumnElement[str]:
+    effect = L.value / func.nullif(then, 0.0) - 1.0
+    known = and_(L.measured_at >= now - timedelta(days=3), effect.is_not(None), L.bar.is_not(None))
+    up = (L.value > then) == (M.better == Better.HIGHER.value)
+    better, worse, within, unknown = MOVED
+    return case((~known, unknown), (func.abs(effect) <= func.greatest(L.bar, M.relevant), within), (up, better), else_=worse)
 
 
 def severities(connection: Connection) -> dict[str, int]:

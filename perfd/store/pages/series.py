@@ -50,9 +50,12 @@ def listed(
     place = case({one.value: number for number, one in enumerate(order)}, value=words, else_=len(order))
     text = (tables.subject.c.name, W.name, S.model, M.name)
     shown = kept if hidden is None else kept.where(~hidden)
-    page = shown.order_by(place, *(column.collate("C") for column in text), S.id).offset(offset).limit(limit)
+    # Only numbers are sorted; what a line shows is read for this page alone.
+    asked = shown.with_only_columns(S.id).order_by(place, *(column.collate("C") for column in text), S.id)
+    ids = connection.execute(asked.offset(offset).limit(limit)).scalars().all()
+    found = {row.info.id: row for row in some_rows(connection, ids)}
     return SeriesList(
-        rows=_rows(connection, page),
+        rows=tuple(found[one] for one in ids),
         total=sum(total for _, total, _ in counts),
         quiet={WorkloadClass(one): quiet for one, _, quiet in counts if quiet},
     )
