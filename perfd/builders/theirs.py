@@ -19,12 +19,14 @@ SPECIAL_BITS = stat.S_ISUID | stat.S_ISGID | stat.S_ISVTX
 
 
 def check_tree(folder: Path) -> None:
-    """In the folder are files, folders, and links that stay inside of it; none runs as another user. Raises BadInputError.
+    """In the folder are files, folders, and links that stay inside of it, all of them this user's. Raises BadInputError.
 
     Nothing may run in the folder meanwhile.
     """
     root = Path(os.path.realpath(folder))
-    for path in _below(root):
+    for path in (root, *_below(root)):
+        if os.geteuid() == 0:  # a cage's user owned what it was given
+            os.chown(path, 0, os.getegid(), follow_symlinks=False)
         mode = path.lstat().st_mode
         if stat.S_ISLNK(mode):
             _check_link(path, root)

@@ -177,7 +177,10 @@ def test_a_million_files_are_not_made(cage: Cage) -> None:
 def test_a_folder_of_the_host_is_filled_only_so_far(cage: Cage, tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
-    program = f"import time\nn = 0\nwhile True:\n    n += 1\n    open(f'{work}/{{n}}', 'wb').write(bytes(1 << 20))\n    time.sleep(0.01)"
+    program = (
+        "import time\nn = 0\nwhile True:\n    n += 1\n"
+        f"    open(f'{work}/{{n}}', 'wb').write(bytes(1 << 20))\n    time.sleep(0.01)"
+    )
     ran = cage(program, writes=(work,), disk_bytes=16 * MEGABYTE)
 
     assert ran.ended is Ended.GREEDILY
