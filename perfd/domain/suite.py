@@ -18,6 +18,8 @@ class WorkloadClass(StrEnum):
     BATCH = "batch"
     KERNEL = "kernel"
     ACCURACY = "accuracy"
+    LONG_RUN = "long_run"
+    """Work of minutes or hours that hands in what it has on its way."""
 
 
 @dataclass(frozen=True)

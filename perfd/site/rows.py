@@ -19,6 +19,7 @@ CLASS_WORDS = {
     WorkloadClass.MULTIMODAL: "Multimodal",
     WorkloadClass.BATCH: "Batch",
     WorkloadClass.ACCURACY: "Accuracy",
+    WorkloadClass.LONG_RUN: "Long runs",
     WorkloadClass.KERNEL: "Kernels",
 }
 """In the order of the list: what users feel first, kernels last."""

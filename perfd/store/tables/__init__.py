@@ -15,7 +15,18 @@ from perfd.store.tables.judging import (
 )
 from perfd.store.tables.latest import series_latest
 from perfd.store.tables.launching import checkpoint, launch, todo
-from perfd.store.tables.measuring import device, device_state, environment, metric, quarantine, run, sample, suite, workload
+from perfd.store.tables.measuring import (
+    device,
+    device_state,
+    environment,
+    metric,
+    quarantine,
+    run,
+    sample,
+    submission,
+    suite,
+    workload,
+)
 from perfd.store.tables.occasions import finding, occasion, occasion_build
 from perfd.store.tables.pulls import forge_delivery, forge_post, forge_repository, pull_job, pull_request
 from perfd.store.tables.subjects import build, model, revision, subject
@@ -56,6 +67,7 @@ __all__ = [
     "series_latest",
     "service",
     "subject",
+    "submission",
     "suite",
     "todo",
     "track",

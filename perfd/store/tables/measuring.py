@@ -1,6 +1,6 @@
 """What was measured: Workloads, devices, Environments, Runs and their raw Samples."""
 
-from sqlalchemy import CheckConstraint, Index, Table, UniqueConstraint
+from sqlalchemy import BigInteger, CheckConstraint, Column, Index, Table, UniqueConstraint
 from sqlalchemy import text as sql
 
 from perfd.domain.metric import Better, MetricKind, Reduction
@@ -167,6 +167,34 @@ device_state = Table(
     moment("at", "When it was looked at."),
     document("facts", "Clocks, temperature, load, neighbours; units stand in the names."),
     comment="What clocks, temperatures and neighbours did during a Run.",
+)
+
+submission = Table(
+    "submission",
+    METADATA,
+    reference("run_id", "run", "The long Run that handed it in.", key=True),
+    Column(
+        "token",
+        BigInteger,
+        primary_key=True,
+        autoincrement=False,
+        nullable=False,
+        comment="The claim under which it came: a try that was interrupted keeps its own.",
+    ),
+    whole("place", "Which submission of the try it is, in the order in which they came, from 0.", key=True),
+    text("name", "The file's name, as the work gave it."),
+    number("elapsed_s", "Seconds from the start of the work until it was seen."),
+    text("digest", "sha256 of the file."),
+    large("size_bytes", "The file's size."),
+    text("metric", "Name of the Metric that the scorer tells."),
+    text("unit", "Its unit."),
+    text("better", "Which way is better: higher or lower."),
+    document("validation", "Scores on the set that the work knows, one a repetition.", default="[]"),
+    document("held_out", "Scores on the set that it never saw.", default="[]"),
+    text("reason", "Why it has no score; empty where it has.", default=""),
+    one_of("better", Better),
+    CheckConstraint("(validation = '[]') = (reason <> '')", name="scored_or_says_why"),
+    comment="What a long Run handed in on its way, with its scores on both sets; written while the Run goes on.",
 )
 
 sample = Table(
