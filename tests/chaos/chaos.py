@@ -10,6 +10,7 @@ The seed decides victims and pauses; what the victims are doing by then is the m
 import argparse
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -163,6 +164,7 @@ class Chaos:
 def main() -> int:
     """Exit code 1 on any violation; the folder is kept then."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends this ends all that it started
     parser.add_argument("--points", type=int, default=200, help="how many times a process is killed or stopped")
     parser.add_argument("--seed", type=int, default=1, help="decides victims and pauses")
     parser.add_argument("--no-aa", action="store_true", help="without the A/A comparison of every night")
