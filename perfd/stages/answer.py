@@ -17,6 +17,7 @@ from perfd.rules.suspects import epoch_difference
 from perfd.stages.aa import failing
 from perfd.stages.comparison import PLACES_A_BLOCK, Line, is_told, look
 from perfd.stages.context import Context
+from perfd.store.pages import SeriesFilter
 from perfd.store.records import ArmSamples, RunPage
 
 WINDOW = timedelta(days=30)
@@ -81,7 +82,10 @@ def _rows(
 ) -> Iterator[AnswerRow]:
     untrusted = failing(context, WINDOW)
     classes = {(one.run.workload, one.run.model): one.run.device_class for one in blocks}
+    series = _series(context, asking)
     for line in lines:
+        if not line.pairs:
+            continue  # told as not measured
         key = (asking.subject, line.workload, line.model, classes[line.workload, line.model], line.metric.name)
         gated = any(gate.holds(line.workload, line.workload_class, line.metric.name) for gate in asking.gates)
         yield AnswerRow(
@@ -94,8 +98,24 @@ def _rows(
             verdict=line.decision.verdict,
             gates=gated and key not in untrusted,
             counts=is_told(line.metric, line.decision.verdict),
-            link=page,
+            link=series.get(key, page),
         )
+
+
+def _series(context: Context, asking: Asking) -> dict[tuple[str, str, str, str, str], str]:
+    """The address of each Series of the subject, by what the nights measure; empty where no site is known."""
+    rows = context.store.pages.series_rows(SeriesFilter(subject=asking.subject)) if asking.site else ()
+    keys = ((row.info.key, row.info) for row in rows)
+    return {
+        (
+            asking.subject,
+            info.workload_name,
+            key.model,
+            key.device_class,
+            key.metric,
+        ): f"{asking.site.rstrip('/')}/series/{info.id}"
+        for key, info in keys
+    }
 
 
 def _unmeasured(context: Context, blocks: Sequence[ArmSamples]) -> Iterator[Unmeasured]:

@@ -88,6 +88,7 @@ areas = [{{ paths = ["/tools/"] }}]
 
 def engine_text(title: str, token_s: float = TOKEN_S, blur: float = 0.0) -> str:
     text = ENGINE.read_text(encoding="utf-8").replace("TOKEN_S = 0.002", f"TOKEN_S = {token_s}", 1)
+    text = text.replace("FIRST_TOKEN_S = 0.004", "FIRST_TOKEN_S = 0.05", 1)
     return text.replace("blur: float = 0.0", f"blur: float = {blur}", 1) + f"\n# {title}\n"
 
 
