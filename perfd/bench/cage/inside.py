@@ -59,9 +59,9 @@ def _end_like(end: dict[str, Any]) -> NoReturn:
 
 def _run(plan: Plan) -> dict[str, Any]:
     """How it ended: `code` (negative: the signal), `over` the limit that it broke, `no_cage` the reason why it never began."""
-    group = Group(plan.limits)
+    user, changes = _separate(plan)
+    group = Group(plan.limits)  # only now: whom it was refused as root has become another user, who makes none
     try:
-        user, changes = _separate(plan)
         pipes = [os.pipe() for _ in range(4)]
         (go, let_go), (said, tell), (out, print_out), (err, print_err) = pipes
         first = os.fork()
