@@ -18,16 +18,17 @@ ASK_EVERY_S = 15.0
 class Timekeeper:
     """Call it for the time, in UTC; any thread may."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, every_s: float = ASK_EVERY_S) -> None:
         self._store = store
+        self._every_s = every_s
         self._lock = threading.Lock()
         self._at, self._then = store.time(), _counted_s()
         self._asked = self._then
 
     def __call__(self) -> datetime:
-        """The time, at most `ASK_EVERY_S` after the database was asked, while it answers."""
+        """The time, asked of the database every few seconds while it answers."""
         with self._lock:
-            if _counted_s() - self._asked >= ASK_EVERY_S:
+            if _counted_s() - self._asked >= self._every_s:
                 self._asked = _counted_s()
                 with suppress(*DATABASE_GONE):  # while it is away nobody else's time matters, and asking may take long
                     self._at, self._then = self._store.time(), _counted_s()
