@@ -1,5 +1,8 @@
 """The story of a pull request between perfd and an emulated GitHub, from its opening to its green check."""
 
+import json
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -178,3 +181,24 @@ def test_two_senders_at_once_make_one_comment(store: Store, emulator: Emulator, 
     edge(context_of(store, app_at(emulator.url, PEM, APP, "alice"), timedelta(hours=1)))
 
     assert ["second"] == [body.partition("\n")[0] for body in emulator.comments(number)]
+
+
+def test_a_sender_that_dies_between_any_two_steps_makes_nothing_twice(
+    database_url: str, emulator: Emulator, tmp_path: Path
+) -> None:
+    pull = emulator.pull(emulator.branch())
+    key = tmp_path / "key.pem"
+    key.write_text(PEM, encoding="ascii")
+    about = (database_url, emulator.url, str(key), APP, "alice", REPOSITORY, str(pull["number"]), pull["head"]["sha"])
+    command = [sys.executable, str(Path(__file__).with_name("dying.py")), *about]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert 0 == ran.returncode, ran.stderr
+    steps = json.loads(ran.stdout)
+
+    bodies = [body.partition("\n")[0] for body in emulator.comments(pull["number"])]
+    checks = [(one["output"]["title"], one["status"]) for one in emulator.checks(pull["head"]["sha"])]
+    for kind, found, words in (("comment", bodies, ("made", "changed")), ("check", checks, ("in_progress", "completed"))):
+        made, changed = steps[kind]
+        assert min(made, changed) >= 5, steps  # claim, read, send, remember, done
+        expected = [(str(n + 1), words[0] if n <= made else words[1]) for n in range(made + changed + 2)]
+        assert ([" ".join(one) for one in expected] if kind == "comment" else expected) == found
