@@ -1,8 +1,11 @@
 """The FastAPI app: one router a page, one way to fail, and the same headers on everything."""
 
-from collections.abc import Callable
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
+from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 
@@ -20,6 +23,7 @@ from perfd.site import (
     kernels,
     launches,
     manual,
+    plots,
     regressions,
     results,
     runs,
@@ -33,7 +37,34 @@ from perfd.site.templates import Pages
 from perfd.site.troubles import add_troubles
 from perfd.store import Store
 
-PAGES = (home, series, charts, runs, builds, regressions, compare, kernels, launches, status, devices, manual, health, hooks)
+PAGES = (
+    home,
+    series,
+    charts,
+    runs,
+    builds,
+    regressions,
+    compare,
+    kernels,
+    launches,
+    status,
+    devices,
+    manual,
+    health,
+    hooks,
+    plots,
+)
+
+
+AT_ONCE = 2 * (os.cpu_count() or 1) + 2
+"""Requests that are answered at the same time; the others wait. More would be no quicker, and take the machine from others."""
+
+
+@asynccontextmanager
+async def few_at_once(_: FastAPI) -> AsyncIterator[None]:
+    """While the site is served, so many requests hold a thread and a connection to the database, and no more."""
+    current_default_thread_limiter().total_tokens = AT_ONCE
+    yield
 
 
 def utc_now() -> datetime:
@@ -59,6 +90,7 @@ def create_app(
         openapi_url="/api/openapi.json",
         docs_url=None,  # FastAPI's own pages load scripts from elsewhere; /api lists the routes instead
         redoc_url=None,
+        lifespan=few_at_once,
     )
     app.state.site = Site(store, clock, schedule or Schedule(), Pages(clock))
     app.state.webhook_secret = webhook_secret

@@ -19,11 +19,12 @@ from perfd.forge.notes import Note, failed, nothing, queued, under_way
 from perfd.rules.affected import DOCUMENTATION, Affected, affected
 from perfd.rules.trust import VOUCHED
 from perfd.stages.aside import Aside, open_aside
-from perfd.stages.comparison import judge_comparison
+from perfd.stages.comparison import judge_comparison, look
 from perfd.stages.context import Context
 from perfd.stages.deliver import put_check
 from perfd.stages.pull_answer import close_without, say_answer
 from perfd.stages.pull_bisect import tell_bisects
+from perfd.stages.report import comparison_report
 from perfd.stages.subjects import Chosen, by_name
 from perfd.store.pull_jobs import JobRow
 
@@ -173,6 +174,8 @@ def _go_on(context: Context, job: JobRow, settings: GitHubRepository) -> bool:
         context.store.pull_jobs.learn(job, {"cut": TOO_LONG})
         context.store.occasions.move(occasion, OccasionState.PLANNED, OccasionState.JUDGED, context.now())
         return True
+    # Reported before it is answered: the picture that the comment shows is drawn from the report.
+    context.store.occasions.close(occasion, comparison_report(look(context, occasion)), context.now())
     say_answer(context, job, occasion, settings)
     context.tell.say("pull", f"{place_of(job)} is answered")
     return True

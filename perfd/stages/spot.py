@@ -79,7 +79,8 @@ def answer_here(context: Context, spot: Spot, configured: GitHubRepository | Non
         why=touched.why,
         reproduce=shlex.join(["perfd", "compare", spot.base, spot.head, "--engine", spot.engine]),
         remarks=spot.remarks,
-        site=context.config.github.site,
+        # What only this pipeline's own database holds has no page anywhere.
+        site=context.config.github.site if context.config.database_url else "",
     )
     return Found(touched, answer_of(context, occasion, asking))
 

@@ -1,0 +1,48 @@
+"""Pictures of comparisons at a stable address, for comments on pull requests; drawn from reports, which never change."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from perfd.domain.metric import METRICS
+from perfd.domain.run import OccasionKind
+from perfd.domain.verdict import Outcome
+from perfd.errors import BadInputError
+from perfd.plots import Effect, effects_png
+from perfd.site.parameters import MOST_CHARACTERS
+from perfd.site.site import Here
+from perfd.site.templates import short
+from perfd.site.troubles import NotHereError
+
+router = APIRouter()
+MOST_ROWS = 24
+ORDER = (Outcome.WORSE, Outcome.NOT_COMPARABLE, Outcome.BETTER, Outcome.UNSURE, Outcome.SAME)
+
+
+@router.get("/plots/compare/{name:path}.png")
+def comparison(name: str, site: Here) -> Response:
+    """The Metrics of a reported comparison as PNG, the worst first."""
+    if len(name) > MOST_CHARACTERS or not name.isprintable():
+        raise BadInputError("a comparison is named by its occasion, such as compare:2026-11-29T02:00:00Z:LABEL")
+    found = site.store.pages.occasion_named(name)
+    if found is None or found.row.occasion.kind is not OccasionKind.COMPARE or found.row.report is None:
+        raise NotHereError(f"There is no comparison {short(name, 100)} that was reported.")
+    effects = sorted(filter(None, map(_effect, found.row.report["rows"])), key=_rank)[:MOST_ROWS]
+    picture = effects_png(effects)
+    return Response(picture, media_type="image/png", headers={"Cache-Control": "public, max-age=86400"})
+
+
+def _rank(one: Effect) -> tuple[int, float]:
+    return ORDER.index(one.outcome), -abs(one.effect) / max(one.relevant, 1e-3)
+
+
+def _effect(row: Mapping[str, Any]) -> Effect | None:
+    """The row as a line; absent where there is no ratio to draw, such as from a base of zero."""
+    verdict, metric = row["verdict"], METRICS.get(row["metric"])
+    if verdict["effect"] is None or metric is None or row["base"] == 0.0:
+        return None
+    low, high = verdict["interval"] or (verdict["effect"],) * 2
+    name = f"{row['workload']} {row['metric']}"
+    return Effect(name, verdict["effect"], low, high, metric.relevant, Outcome(verdict["outcome"]))
