@@ -6,61 +6,29 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from edge import context_of, edge
 from emulated import REPOSITORY, Emulator
 from fault_server import APP, PEM
 from forge_hook import Hook, app_at
-from forge_world import ENGINE
 
-from perfd.config import Config, GitHubRepository, Schedule
-from perfd.config import GitHub as Settings
 from perfd.domain.forge import CheckStatus, Comment, Conclusion, Permission
 from perfd.domain.pull import JobState
-from perfd.forge import Forge
 from perfd.forge.notes import nothing
 from perfd.stages.context import Context
-from perfd.stages.deliver import deliver, expire, put_check
-from perfd.stages.receive import receive
+from perfd.stages.deliver import put_check
 from perfd.store import Store
 
 PATIENCE_S = 20.0
-REPOSITORIES = tuple(GitHubRepository(name, "tiny", authors=("Alice",)) for name in (REPOSITORY, ENGINE.name))
-
-
-@dataclass
-class Heard:
-    """A listener that keeps what it was told."""
-
-    lines: list[str] = field(default_factory=list)
-
-    def say(self, stage: str, sentence: str) -> None:
-        self.lines.append(f"{stage}: {sentence}")
-
-    def steps(self, stage: str, done: int, total: int, sentence: str) -> None:
-        pass
-
-
-def context_of(store: Store, forge: Forge, later: timedelta = timedelta()) -> Context:
-    config = Config(None, Path("unused"), (), (), (), Schedule(), github=Settings(repositories=REPOSITORIES))
-    return Context(config, store, Heard(), "tests:1:1", now=lambda: datetime.now(UTC) + later, forge=forge)
 
 
 @pytest.fixture
 def context(store: Store, emulator: Emulator) -> Context:
     """perfd's stages, and its App at the emulator, whose comments stand under the account that installed it."""
     return context_of(store, app_at(emulator.url, PEM, APP, "alice"))
-
-
-def edge(context: Context) -> bool:
-    """What came in and what goes out; nothing is measured."""
-    worked = False
-    while any([receive(context), expire(context), deliver(context)]):  # every one of them, each time
-        worked = True
-    return worked
 
 
 def attended(context: Context, until: Callable[[], bool]) -> None:
