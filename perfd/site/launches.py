@@ -133,7 +133,7 @@ def _row_words(row: Mapping[str, Any], days: Sequence[str], later: Sequence[str]
         "metric": row["metric"],
         "unit": scale.unit,
         "better": row["better"],
-        "values": [
+        "cells": [
             {"text": scale.text(None if cell is None else cell["value"]), "run": (cell or {}).get("run")} for cell in cells
         ],
         "ratios": [(row["days"].get(day) or {}).get("against") for day in later],

@@ -15,7 +15,7 @@ from perfd.rules.compare import combine
 from perfd.rules.compare_samples import by_samples, decide_samples
 from perfd.rules.launches import late_by
 from perfd.rules.suspects import epoch_difference
-from perfd.stages.comparison import measured_in, pairs_of
+from perfd.stages.comparison import is_told, measured_in, pairs_of
 from perfd.stages.context import Context
 from perfd.store.launch_facts import LaunchRow
 from perfd.store.records import ArmSamples, OccasionSummary, RunPage, RunRow
@@ -204,7 +204,8 @@ def _classes(now: Mapping[Load, RunPage], against: Mapping[tuple[Load, str], Aga
     """For each class by itself, speed and quality together; what is only told decides nothing."""
     by_class: dict[str, list[tuple[Metric, Verdict]]] = {}
     for (load, name), held in against.items():
-        if held is not None and METRICS[name].kind in {MetricKind.SPEED, MetricKind.QUALITY}:
+        counts = METRICS[name].kind in {MetricKind.SPEED, MetricKind.QUALITY}
+        if held is not None and counts and is_told(METRICS[name], held.verdict):
             named = replace(METRICS[name], name=f"{load[1]} {name}")
             by_class.setdefault(now[load].run.workload_class.value, []).append((named, held.verdict))
     told = {one: combine(members) for one, members in by_class.items()}

@@ -1,5 +1,6 @@
 """Launches of a real repository through all stages, with a clock that is moved: only what is measured is chosen."""
 
+import json
 import os
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
@@ -106,6 +107,7 @@ class Released:
     clock: list[datetime]
     machine: Machine = field(default_factory=Machine)
     heard: Heard = field(default_factory=Heard)
+    day_0: datetime = DAY_0
 
     @property
     def store(self) -> Store:
@@ -123,14 +125,14 @@ class Released:
 
     def launch(self, *days: int, suites: tuple[str, ...] = (), minutes: float = 120.0) -> ModelLaunch:
         """The Launch is declared, one day before its first day."""
-        made = ModelLaunch("m3", "tiny", DAY_0, days or (0, 7, 14), suites, minutes)
+        made = ModelLaunch("m3", "tiny", self.day_0, days or (0, 7, 14), suites, minutes)
         self.clock[0] = made.due_at(min(made.days)) - timedelta(days=1)
         declare(self.context, made)
         return made
 
     def at(self, day: float) -> None:
         """The clock stands so many days after day 0."""
-        self.clock[0] = DAY_0 + timedelta(days=day)
+        self.clock[0] = self.day_0 + timedelta(days=day)
 
     def fire(self) -> tuple[Occasion, ...]:
         """The clock looks what is due."""
@@ -195,9 +197,16 @@ def released(store: Store, folder: Path, launches: Sequence[ModelLaunch] = (), *
     repository.mkdir()
     git(repository, "init", "--quiet", "--initial-branch", "main")
     (suites / "data").mkdir(parents=True)
-    (suites / "data" / "texts.json").write_text(
-        '{"documents": [{"name": "a", "text": "' + "steady as she goes " * 36 + '"}]}', encoding="utf-8"
+    words = (
+        "steady as she goes",
+        "all hands on deck",
+        "wind from the west",
+        "land in sight now",
+        "the tide is high",
+        "drop the anchor here",
     )
+    documents = [{"name": one, "text": f"{one} " * 20} for one in words]
+    (suites / "data" / "texts.json").write_text(json.dumps({"documents": documents}), encoding="utf-8")
     (suites / "speed.toml").write_text(SPEED.format(nightly="true", name="chat", kind="chat"), encoding="utf-8")
     (suites / "long.toml").write_text(SPEED.format(nightly="false", name="agent", kind="agentic"), encoding="utf-8")
     (suites / "accuracy.toml").write_text(TEXTS, encoding="utf-8")
