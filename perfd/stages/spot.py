@@ -11,6 +11,7 @@ from perfd.domain.area import Gate
 from perfd.domain.subject import SourceKind
 from perfd.errors import BadInputError
 from perfd.rules.affected import DOCUMENTATION, Affected, affected
+from perfd.rules.trust import VOUCHED
 from perfd.stages.answer import Asking, answer_of
 from perfd.stages.aside import Aside, open_aside
 from perfd.stages.context import Context
@@ -65,7 +66,8 @@ def answer_here(context: Context, spot: Spot, configured: GitHubRepository | Non
         return Found(touched, None)
     suites = spot.suites or (configured.suites if configured else ())
     subject = by_name(context.config, spot.engine)
-    aside = Aside(subject, spot.base, spot.head, spot.label, "pull", suites)
+    # The pipeline lets this code run here, and is thrown away with its machine.
+    aside = Aside(subject, spot.base, spot.head, f"{spot.label} {VOUCHED}", "pull", suites)
     occasion = open_aside(context, aside, touched.covers)
     if occasion is None:
         return Found(replace(touched, why=f"{touched.why}, and no workload of {spot.engine} is among them"), None)
