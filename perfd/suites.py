@@ -112,6 +112,8 @@ def _workload(table: Table, path: Path) -> Workload:
     limits = tuple(_limit(one) for one in table.tables("limits"))
     if kind == WorkloadClass.ACCURACY.value:
         parameters, files = _accuracy(inner)
+    elif kind == WorkloadClass.LONG_RUN.value:
+        parameters, files = _long_run(inner)
     elif known:
         parameters, files = _serving(inner, kind), ()
     else:
@@ -238,6 +240,26 @@ def _accuracy(table: Table) -> tuple[dict[str, Json], tuple[str, ...]]:
     return {"kind": kind, "reference": reference, "output_tokens": table.whole("output_tokens", 32, 1)}, (reference,)
 
 
+def _long_run(table: Table) -> tuple[dict[str, Json], tuple[str, ...]]:
+    """Parameters of a long Run, and the data that it is made of: files and folders of the data folder."""
+    names = {key: table.text(key, None if key != "files" else "") for key in ("files", "validation", "held_out", "scorer")}
+    if names["validation"] and names["validation"] == names["held_out"]:
+        table.wrong("held_out", "the held-out set must be another than the validation set, which the work sees")
+    parameters: dict[str, Json] = {
+        **names,
+        "work": list(table.texts("work")),
+        "score": list(table.texts("score")),
+        "metric": table.text("metric"),
+        "work_s": table.number("work_s", 3600.0, 0.1),
+        "score_s": table.number("score_s", 60.0, 0.1),
+        "repeats": table.whole("repeats", 3, 1),
+        "most_submissions": table.whole("most_submissions", 200, 1),
+        "most_bytes": table.whole("most_bytes", 1_000_000, 1),
+        "engine": table.flag("engine", default=False),
+    }
+    return parameters, tuple(names.values())
+
+
 def _task(table: Table) -> dict[str, Json]:
     """Parameters of a task. Its items lie outside the project, so what pins them is a hash beside their name."""
     task = table.choice("task", TASKS)
@@ -263,11 +285,20 @@ def _data_hash(table: Table, folder: Path, names: tuple[str, ...]) -> str:
     hashes: dict[str, str] = {}
     for name in filter(None, names):
         try:
-            hashes[name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+            hashes |= _hashes(folder, name)
         except OSError as error:
             key = next(key for key, value in table.values.items() if value == name)
             table.wrong(key, f"{folder / name}: the data file cannot be read ({error.strerror})")
     return data_hash(hashes)
+
+
+def _hashes(folder: Path, name: str) -> dict[str, str]:
+    """sha256 of the file, or of every file of the folder, by its name; raises OSError for what cannot be read."""
+    path = folder / name
+    files = (
+        sorted(one for one in path.rglob("*") if one.is_file() and "__pycache__" not in one.parts) if path.is_dir() else [path]
+    )
+    return {str(one.relative_to(folder)): hashlib.sha256(one.read_bytes()).hexdigest() for one in files}
 
 
 def data_hash(hashes: Mapping[str, str]) -> str:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from perfd import HARNESS_VERSION
-from perfd.bench import gpu, kernels, machine, quality, serving
+from perfd.bench import gpu, kernels, longrun, machine, quality, serving
 from perfd.bench.cage import network
 from perfd.bench.engine import EngineError, Server, launched
 from perfd.bench.keeper import keep
@@ -80,12 +80,14 @@ def measure(job: Job) -> Results:
         harness_version=HARNESS_VERSION,
         run=identity(job),
     )
+    if isinstance(outcome, longrun.Came):
+        return replace(about, samples=outcome.samples, extra=outcome.extra)
     return with_measured(about, outcome, job) if isinstance(outcome, Measured) else with_finding(about, outcome, job)
 
 
-def _outcome(job: Job, watcher: Watcher) -> Measured | Finding:
+def _outcome(job: Job, watcher: Watcher) -> Measured | longrun.Came | Finding:
     try:
-        measured = _measure_engine(job, watcher)
+        measured = _measure(job, watcher)
     except EngineError as error:
         watcher.look()  # an engine whose GPU failed dies too, and that is no finding about the Build
         sick = why_sick(watcher.states)
@@ -125,6 +127,15 @@ def with_measured(about: Results, measured: Measured, job: Job) -> Results:
 def with_finding(about: Results, finding: Finding, job: Job) -> Results:
     """What went wrong, with the ends of the logs."""
     return replace(about, state=finding.state, failure=finding.failure, reason=finding.sentence, log_tail=log_tail(job.work))
+
+
+def _measure(job: Job, watcher: Watcher) -> Measured | longrun.Came:
+    if job.workload.workload_class is not WorkloadClass.LONG_RUN:
+        return _measure_engine(job, watcher)
+    watcher.look()
+    came = longrun.measure(job, watcher)
+    watcher.look()
+    return came
 
 
 def _measure_engine(job: Job, watcher: Watcher) -> Measured:

@@ -188,7 +188,7 @@ def identity(job: Job) -> dict[str, str]:
 def log_tail(work: Path) -> str:
     """The last lines of the engine's log and the child's, each under its name."""
     parts = []
-    for name in ("child.log", "engine.log"):
+    for name in ("child.log", "engine.log", "work.log"):
         text = tail(work / name, LOG_TAIL_CHARACTERS // 2)
         if text:
             parts.append(f"--- {name}\n{text}")

@@ -26,14 +26,14 @@ class Watcher:
         self._card = gpu.find(device.name)
         self._xids = None if self._card is None else gpu.Xids(self._card)
         self._tree: list[int] = []
-        self._root = 0
+        self._root, self._every_s = 0, LOOK_EVERY_S
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="watcher", daemon=True)
         self._before = (time.monotonic(), cpu_jiffies(), 0.0)
 
-    def start(self, root: int) -> None:
-        """Watch the process tree below and including `root` until `stop`."""
-        self._root = root
+    def start(self, root: int, every_s: float = LOOK_EVERY_S) -> None:
+        """Watch the process tree below and including `root` until `stop`; the device is looked at every so many seconds."""
+        self._root, self._every_s = root, every_s
         self._find_tree()
         self._thread.start()
 
@@ -49,7 +49,7 @@ class Watcher:
             self._weigh()
             if time.monotonic() >= due:
                 self.look()
-                due = time.monotonic() + LOOK_EVERY_S
+                due = time.monotonic() + self._every_s
 
     def _find_tree(self) -> None:
         """Once a look, not once a weighing: it reads all of /proc."""

@@ -26,6 +26,7 @@ from perfd.stages import flight
 from perfd.stages.beat import every_s, lease
 from perfd.stages.context import Context
 from perfd.stages.device import Bench, benches
+from perfd.stages.handed_in import HandedIn
 from perfd.stages.night_budget import keep_to_budget
 from perfd.stages.patience import patiently
 from perfd.stages.subjects import by_name
@@ -117,9 +118,14 @@ def _run(context: Context, claimed: ClaimedRun, bench: Bench, lock: int) -> Resu
     try:
         with workplace(context, claimed) as work:
             job = _job(context, claimed, bench, work)
-            beat, pause_s = partial(_beat, context, claimed), every_s(context.config.schedule)
+            handed_in = HandedIn(context, claimed, work)
+            beat, pause_s = partial(_beat, context, claimed, handed_in), every_s(context.config.schedule)
             limit_s = claimed.workload.time_limit_s
-            found = run_child(job, work / "results.json", limit_s, beat, pause_s, held=(lock,))
+            try:
+                found = run_child(job, work / "results.json", limit_s, beat, pause_s, held=(lock,))
+            finally:
+                handed_in.look()  # what an interrupted try had handed in is kept too
+            handed_in.conclude()
             return _blamed(found, shutil.disk_usage(work).free, work)
     except (LostClaimError, StoppedError):
         raise
@@ -156,7 +162,8 @@ def _failed(sentence: str, now: datetime, *, hopeless: bool = False) -> Results:
     )
 
 
-def _beat(context: Context, claimed: ClaimedRun) -> None:
+def _beat(context: Context, claimed: ClaimedRun, handed_in: HandedIn) -> None:
+    handed_in.look()
     if context.over.is_set():
         raise StoppedError("told to end", permanent=False)
     try:

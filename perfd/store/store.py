@@ -36,6 +36,7 @@ from perfd.store.regressions import Regressions
 from perfd.store.runs import Runs
 from perfd.store.subjects import Subjects
 from perfd.store.todos import Todos
+from perfd.store.submissions import Submissions
 from perfd.store.trust import Trust
 from perfd.store.usage import Usage
 from perfd.store.workers import Workers
@@ -71,6 +72,11 @@ class Store:
     def devices(self) -> Devices:
         """What can be measured on, and what may not be."""
         return Devices(self.engine)
+
+    @property
+    def submissions(self) -> Submissions:
+        """What long Runs handed in."""
+        return Submissions(self.engine)
 
     @property
     def judgements(self) -> Judgements:
