@@ -148,8 +148,12 @@ def _mean_words(told: Mapping[str, Any]) -> Iterator[Document]:
 
 
 def _roofline_words(line: Mapping[str, Any]) -> Document:
-    days = [{"day": day, **told} for day, told in line["days"].items()]
-    return {"workload": line["workload"], "class": line["class"], "device_class": line["device_class"], "days": days}
+    """A Workload's shares by day; days on which the same is to be said are one line."""
+    found: dict[tuple[Any, ...], list[str]] = {}
+    for day, told in line["days"].items():
+        found.setdefault((told["mfu"], told["mbu"], told["why"]), []).append(day)
+    days = [{"day": ", ".join(days), "mfu": mfu, "mbu": mbu, "why": why} for (mfu, mbu, why), days in found.items()]
+    return {"workload": line["workload"], "days": days}
 
 
 def _beside_words(line: Mapping[str, Any]) -> Document:
