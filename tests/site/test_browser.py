@@ -64,7 +64,7 @@ def shot(page: "Page", name: str) -> None:
 def open_series(page: "Page", filled: httpx.Client, metric: str = "itl_s") -> None:
     found = filled.get(f"/api/v1/series?metric={metric}").json()["series"][0]["id"]
     page.goto(f"/series/{found}")
-    page.wait_for_selector('figure.chart[data-drawn="yes"] canvas')
+    page.wait_for_selector('figure.chart[data-drawn="yes"][data-detailed="yes"] canvas')
 
 
 def painted(page: "Page") -> int:

@@ -1,6 +1,7 @@
-// Series as charts. A large one (data-href) draws /api/v1/series/{id}: value line, 95 % interval as a band, Changes and epochs as
-// rules, one Point a click; of a long Series it gets the extremes of every stretch, and asks for the Points when it is zoomed.
-// Small ones side by side (data-series alone) draw /api/v1/points, all of a page in one request; a click opens the Series.
+// Series as charts. Numbers come first, from /api/v1/points, which reads one index: value line, 95 % interval as a band. A large
+// chart (data-href) then gets what each Point is from /api/v1/series/{id}: Changes and epochs as rules, one Point a click. Of a long
+// Series both give the extremes of every stretch, and it asks for the Points when it is zoomed. Small charts side by side
+// (data-series alone) are drawn from one request; a click opens the Series.
 (() => {
   "use strict";
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -120,10 +121,12 @@
     return [series.data[0], ...columns];
   }
 
-  function draw(figure, whole, small) {
+  // Draws the numbers; answers a function that takes the same Points with all that is known of them.
+  function draw(figure, drawn, small) {
     const plot = figure.querySelector(".plot");
     const readout = figure.querySelector(".readout");
     const tip = figure.querySelector(".tip");
+    let whole = drawn;
     let series = whole;
     let scaled = scale(series);
     let chart;
@@ -147,7 +150,7 @@
     };
     const open = () => {
       if (small) location.href = `/series/${figure.dataset.series}`;
-      else if (chosen !== null && chosen !== undefined) location.href = `/runs/${encodeURIComponent(series.points.run[chosen])}`;
+      else if (series.points && chosen !== null && chosen !== undefined) location.href = `/runs/${encodeURIComponent(series.points.run[chosen])}`;
     };
     const show = (now) => {
       series = now;
@@ -200,6 +203,17 @@
     make();
     addEventListener("resize", make);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", make);
+    return (told) => {
+      const looking = series === whole; // otherwise somebody has zoomed already, and keeps what is seen
+      whole = told;
+      if (!looking) return;
+      const pointed = chosen;
+      series = whole;
+      scaled = scale(series);
+      chart.setData(scaled, false);
+      chart.redraw();
+      if (pointed !== null && pointed !== undefined) point(pointed);
+    };
   }
 
   function trouble(figure, why) {
@@ -216,10 +230,18 @@
     return told;
   }
 
+  function plain(figure, one) {
+    const { size, unit, decimals } = figure.dataset;
+    return { ...one, changes: [], epochs: [], display: { size: Number(size), unit, decimals: Number(decimals) } };
+  }
+
   async function large(figure) {
     try {
-      const series = await read(figure.dataset.href);
-      if (series.data[0].length) draw(figure, series, false);
+      const numbers = await read(figure.dataset.numbers);
+      if (!numbers.series.length || !numbers.series[0].data[0].length) return;
+      const tell = draw(figure, plain(figure, numbers.series[0]), false);
+      tell(await read(figure.dataset.href));
+      figure.dataset.detailed = "yes";
     } catch (error) {
       trouble(figure, error.message);
     }
@@ -232,8 +254,7 @@
       const byId = new Map(told.series.map((one) => [String(one.id), one]));
       for (const figure of figures) {
         const one = byId.get(figure.dataset.series);
-        const { size, unit, decimals } = figure.dataset;
-        if (one && one.data[0].length) draw(figure, { ...one, changes: [], epochs: [], display: { size: Number(size), unit, decimals: Number(decimals) } }, true);
+        if (one && one.data[0].length) draw(figure, plain(figure, one), true);
         else trouble(figure, "it has no Points");
       }
       document.documentElement.dataset.charts = "drawn";
