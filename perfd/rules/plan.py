@@ -1,11 +1,17 @@
 """What an occasion owes: every chosen subject at its newest Revision, every Workload of its suites, every Model, once."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from perfd.domain.model import Model
 from perfd.domain.plan import Plan, PlannedBuild, PlannedRun
 from perfd.domain.suite import Suite, Workload
+
+BASELINE_POINTS = 3
+"""One Point could be a bad moment, and every later night would be held against it."""
+Lacking: TypeAlias = tuple[str, str, str]
+"""A Series without Points of a Baseline: identity of its Workload, name of its Model, device class."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,14 @@ def owed(candidates: Sequence[Candidate]) -> Plan:
         builds=tuple(candidate.build for candidate in candidates),
         runs=tuple(run for candidate in candidates for run in _runs(candidate)),
     )
+
+
+def baseline(pinned: Candidate, lacking: Container[Lacking], points: int = BASELINE_POINTS) -> Plan:
+    """The Build that others are judged against, and some Runs for each Series that has no Point of it."""
+    runs = [
+        run for run in _runs(pinned) if (run.workload.identity, run.model.name if run.model else "", run.device_class) in lacking
+    ]
+    return Plan((pinned.build,), tuple(replace(run, block=place) for run in runs for place in range(points)))
 
 
 def _runs(candidate: Candidate) -> Iterable[PlannedRun]:

@@ -19,19 +19,23 @@ HISTORY = 2000
 """Points among which the pinned release is looked for."""
 
 
-def judge_budgets(context: Context, occasion: Occasion, series: SeriesInfo) -> None:
-    """Every budget that is for the Series has been looked at: opened where it is overspent, closed where it is kept again."""
-    for budget in context.config.budgets:
-        if applies(budget, series.key.subject, series.metric, series.workload_class):
-            _judge(context, occasion, (budget, series), context.store.judgements.history(series.id, HISTORY))
+def judge_budgets(context: Context, occasion: Occasion, series: SeriesInfo) -> tuple[Budget, ...]:
+    """Every budget that is for the Series has been looked at: opened where it is overspent, closed where it is kept again.
+
+    Answers those whose pinned release has no comparable Point here.
+    """
+    ours = [one for one in context.config.budgets if applies(one, series.key.subject, series.metric, series.workload_class)]
+    points = context.store.judgements.history(series.id, HISTORY) if ours else ()
+    return tuple(budget for budget in ours if not _judge(context, occasion, (budget, series), points))
 
 
-def _judge(context: Context, occasion: Occasion, what: tuple[Budget, SeriesInfo], points: Sequence[Point]) -> None:
+def _judge(context: Context, occasion: Occasion, what: tuple[Budget, SeriesInfo], points: Sequence[Point]) -> bool:
+    """False where there is nothing to hold the Series against."""
     budget, series = what
     alike = comparable(points)
     build = pinned_build(budget, alike)
     if build is None:
-        return
+        return False
     verdict = judge_budget(alike, series.metric, Spending(build, budget.share))
     key = cause(budget, series.key.fingerprint)
     if verdict.outcome is Outcome.WORSE:
@@ -41,6 +45,7 @@ def _judge(context: Context, occasion: Occasion, what: tuple[Budget, SeriesInfo]
         )
     elif verdict.outcome is Outcome.SAME:
         close_kept(context, key, verdict.reason, ACTOR)
+    return True
 
 
 def close_kept(context: Context, key: str, reason: str, actor: str) -> None:

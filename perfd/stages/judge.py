@@ -10,6 +10,7 @@ from perfd.domain.occasion import Occasion, OccasionState
 from perfd.domain.run import OccasionKind
 from perfd.domain.verdict import OPEN_STATES, RegressionState
 from perfd.rules.regressions import OPENING, Action, Join, Known, Move, Open, Standing, act
+from perfd.stages.backfill import plan_baselines
 from perfd.stages.budgets import judge_budgets
 from perfd.stages.comparison import judge_comparison
 from perfd.stages.context import Context
@@ -70,8 +71,9 @@ def _judge_series(context: Context, occasion: Occasion) -> _Tonight:
     """Every Series that the occasion touched has its Verdict and its Changes, and its budgets were looked at."""
     touched = context.store.judgements.touched(occasion)
     judged = judge_all(context, occasion, touched, ACTOR)
-    for series in touched:
-        judge_budgets(context, occasion, series)
+    unpinned = [(budget, series) for series in touched for budget in judge_budgets(context, occasion, series)]
+    if occasion.kind is OccasionKind.NIGHT:
+        plan_baselines(context, occasion, unpinned)
     judge_limits(context, occasion, touched)
     standing = context.store.judgements.standing([series.id for series in touched])
     tonight, known = _Tonight(), {series.id: series for series in touched}
