@@ -35,8 +35,8 @@ from perfd.store.pulls import Pulls
 from perfd.store.regressions import Regressions
 from perfd.store.runs import Runs
 from perfd.store.subjects import Subjects
-from perfd.store.todos import Todos
 from perfd.store.submissions import Submissions
+from perfd.store.todos import Todos
 from perfd.store.trust import Trust
 from perfd.store.usage import Usage
 from perfd.store.workers import Workers

@@ -17,8 +17,7 @@ from perfd.domain.submission import Submission, best, mean
 from perfd.rules.gaming import Course, course
 from perfd.suites import load_suite
 
-if refusal():
-    pytest.skip(refusal(), allow_module_level=True)
+pytestmark = pytest.mark.skipif(bool(refusal()), reason=refusal())
 
 
 def job_of(folder: Path, work: str, pause_s: float = 0.3, work_s: float = 30.0) -> Job:
