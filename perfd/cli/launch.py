@@ -60,12 +60,12 @@ def add(
     with Teller() as tell, opened(config_path, tell) as context:
         given = _launch(context, model, engine, at, days, suites, compare_minutes)
         done = declare(context, given)
-        row = context.store.launches.find(model, engine)[0]
+        told = _listed(context, context.store.launches.find(model, engine)[0])
     if as_json:
-        answer({"done": done, **_listed(context, row)})
+        answer({"done": done, **told})
     else:
         click.echo(f"{given.name}: {done}")
-        tables.console().print(launch_tables.listed([_listed(context, row)]))
+        tables.console().print(launch_tables.listed([told]))
     return FINE
 
 
