@@ -9,7 +9,7 @@ RUN := .venv/bin/python -m
 # pip's new-version notice and caches of bytecode are noise in a log that people read.
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help nightly serve test lint types format doctor bench-bisect bench-compare bench-detect bench-load clean
+.PHONY: node help nightly serve test lint types format doctor bench-bisect bench-compare bench-detect bench-load clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -23,7 +23,7 @@ serve: .venv/ready  ## the site, the clock and a worker on this machine
 doctor: .venv/ready  ## can this machine be trusted to measure today?
 	@$(RUN) perfd doctor
 
-test: .venv/ready-dev  ## every test; what this machine cannot run is named at the end
+test: .venv/ready-dev node  ## every test; what this machine cannot run is named at the end
 	@$(RUN) pytest
 
 lint: .venv/ready-dev  ## ruff, all rules
@@ -60,6 +60,16 @@ bench-detect: .venv/ready  ## how well changes are found, on planted and real no
 
 clean:  ## forget the virtual environment; .perfd (results, builds) is kept
 	rm -rf .venv
+
+# Programs that stand in for GitHub in tests/forge. Node is needed by nothing else, and without it those tests say what they skip.
+NODE_MODULES := tests/forge/node_modules/.package-lock.json
+node:
+	@if ! command -v npm >/dev/null; then \
+	  echo 'Node is not installed: the tests against GitHub'"'"'s contract will say that they were skipped' >&2; \
+	elif [ ! -e $(NODE_MODULES) ] || [ tests/forge/package-lock.json -nt $(NODE_MODULES) ]; then \
+	  { npm ci --prefix tests/forge --no-audit --no-fund --loglevel=error >/dev/null && touch $(NODE_MODULES); } || \
+	    echo 'tests/forge/node_modules could not be installed: the tests against GitHub'"'"'s contract will say that they were skipped' >&2; \
+	fi
 
 # The stamps name what was installed last, so that the second `make` installs nothing.
 .venv/ready: pyproject.toml constraints.txt
