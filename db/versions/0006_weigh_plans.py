@@ -72,6 +72,7 @@ def upgrade() -> None:
             comment="Its version of perfd; empty where it did not say.",
         ),
     )
+    op.create_index(op.f("ix_run_finished_at"), "run", ["finished_at"])
     op.drop_constraint(op.f("ck_occasion_kind"), "occasion")
     op.create_check_constraint(op.f("ck_occasion_kind"), "occasion", f"kind IN ({KINDS})")
     op.drop_constraint(op.f("ck_run_failure"), "run")

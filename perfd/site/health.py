@@ -1,5 +1,7 @@
 """For machines: is perfd alive, and what would a monitor like to count."""
 
+from datetime import datetime
+
 from fastapi import APIRouter
 from starlette.responses import JSONResponse, PlainTextResponse
 
@@ -8,7 +10,7 @@ from perfd.domain.verdict import Outcome
 from perfd.site import sentences
 from perfd.site.sentences import unmeasured
 from perfd.site.site import Here, Site
-from perfd.site.status import GONE_AFTER
+from perfd.site.status import BUSY_OVER, GONE_AFTER
 from perfd.store.records import Status
 
 router = APIRouter()
@@ -53,10 +55,38 @@ def gauges(site: Site) -> list[Gauge]:
             "Runs being measured, by device class.",
             [(f'device_class="{escape(one.device_class)}"', one.claimed) for one in status.queue] or [("", 0)],
         ),
+        *_devices(site, now),
         ("perfd_queue_builds", "Builds that wait.", [("", status.builds_queued)]),
         ("perfd_outbox_messages", "Messages that wait to be sent.", [("", status.outbox_waiting)]),
         ("perfd_workers_alive", "Workers seen lately.", [("", alive)]),
         ("perfd_regressions_open", "Regressions that someone must answer.", [("", open_regressions)]),
+    ]
+
+
+def _devices(site: Site, now: datetime) -> list[Gauge]:
+    """How busy devices were, and what the last night took of them."""
+    use = site.store.usage.devices(now - BUSY_OVER, now)
+    last = site.store.occasions.last()
+    spent = {} if last is None else site.store.usage.spent_s(last, now)
+    return [
+        (
+            "perfd_device_busy_ratio",
+            "Share of the last 24 hours in which a Run held the device.",
+            [
+                (f'host="{escape(one.host)}",device="{escape(one.name)}",device_class="{escape(one.device_class)}"', one.busy)
+                for one in use
+            ],
+        ),
+        (
+            "perfd_last_night_device_seconds",
+            "Device seconds that the last night's own Runs took, by device class.",
+            [(f'device_class="{escape(name)}"', seconds) for name, seconds in sorted(spent.items())],
+        ),
+        (
+            "perfd_night_device_seconds_allowed",
+            "What a night may take of each device class.",
+            [("", site.schedule.night_minutes * 60.0)],
+        ),
     ]
 
 

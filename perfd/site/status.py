@@ -9,13 +9,15 @@ from starlette.responses import HTMLResponse
 from perfd.domain.run import RunState
 from perfd.site import devices, sentences
 from perfd.site.rows import run_label
-from perfd.site.site import Here
+from perfd.site.site import Here, Site
 from perfd.store.records import NightSummary, OccasionRow, RunRow, Status
 
 router = APIRouter()
 MOST_MISSING = 200
 NIGHTS = 30
 GONE_AFTER = timedelta(minutes=10)
+BUSY_OVER = timedelta(hours=24)
+"""The span over which it is told how busy a device was."""
 
 
 @router.get("/status")
@@ -48,6 +50,9 @@ def status(site: Here) -> HTMLResponse:
         findings=[] if night is None else night.findings,
         devices=[devices.words(one) for one in there if one.state != "ready"],
         devices_sentence=devices.sentence(there),
+        use=site.store.usage.devices(now - BUSY_OVER, now),
+        use_over_s=BUSY_OVER.total_seconds(),
+        spent=[] if night is None else minutes_spent(site, night.row, now),
         workers=workers(found, now),
         gone_after_s=GONE_AFTER.total_seconds(),
         nights=[_counts(row) for row in site.store.pages.nights(NIGHTS)],
@@ -79,6 +84,13 @@ def queue(found: Status) -> dict[str, Any]:
         "messages": found.outbox_waiting,
         "oldest": min(oldest, default=None),
     }
+
+
+def minutes_spent(site: Site, night: OccasionRow, now: datetime) -> list[dict[str, Any]]:
+    """What the night took of its device minutes, by device class."""
+    spent = site.store.usage.spent_s(night.occasion, now)
+    allowed = site.schedule.night_minutes
+    return [{"device_class": name, "spent_s": spent_s, "allowed_s": allowed * 60.0} for name, spent_s in sorted(spent.items())]
 
 
 def workers(found: Status, now: datetime) -> list[dict[str, Any]]:

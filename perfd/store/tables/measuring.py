@@ -133,6 +133,7 @@ run = Table(
     Index("ix_run_queued", "device_class", "queued_at", "id", postgresql_where=sql("state = 'queued'")),
     Index("ix_run_claimed", "lease_until", postgresql_where=sql("state = 'claimed'")),
     Index(None, "occasion_id", "state"),
+    Index(None, "finished_at"),
     Index(None, "build_id"),
     Index(None, "device_id", "finished_at"),
     Index(None, "quarantine_id"),
