@@ -106,8 +106,10 @@ def compare_two(request: Request, site: Here, offset: Offset = 0, limit: Limit =
 
 @router.get("/runs/{key}")
 def one_run(key: str, site: Here) -> Document:
-    """One Run with its Environment, device state and every raw Sample."""
-    return documents.run(runs.find(site, key))
+    """One Run with its Environment, device state and every raw Sample; of a long Run by try what it handed in."""
+    page = runs.find(site, key)
+    came = site.store.submissions.of_run(page.run.id)
+    return documents.run(page) | ({"submissions": to_json(came)} if came else {})
 
 
 @router.get("/regressions")

@@ -12,7 +12,8 @@ from starlette.responses import HTMLResponse
 
 from perfd.domain.environment import DeviceState, Environment
 from perfd.domain.results import MetricSamples
-from perfd.site import sentences
+from perfd.domain.suite import WorkloadClass
+from perfd.site import sentences, submissions
 from perfd.site.drawing import strip
 from perfd.site.numbers import scale_of
 from perfd.site.parameters import digest
@@ -69,6 +70,7 @@ def run(key: str, site: Here) -> HTMLResponse:
         device=site.store.devices.id_of(page.environment.device) if page.environment else None,
         state_words=words,
         states=states,
+        tries=submissions.tries(site.store.submissions.of_run(row.id)) if row.workload_class is WorkloadClass.LONG_RUN else [],
         extra=flat(page.extra),
     )
 

@@ -1,4 +1,5 @@
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parents[1] / "cli"))  # small_night serves here too
+for beside in ("cli", "store"):
+    sys.path.append(str(Path(__file__).parents[1] / beside))  # small_night and store_world serve here too
