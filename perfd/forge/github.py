@@ -15,7 +15,7 @@ from perfd.forge.refusals import SOON, Refused
 PAGE = 100
 MOST_FILES = 300
 """A comparison lists no more; how many more there are, it does not say."""
-ISSUES, CHECKS, READ, CONTENTS = "issues: write", "checks: write", "metadata: read", "contents: read"
+PULLS, CHECKS, READ, CONTENTS = "pull_requests: write", "checks: write", "metadata: read", "contents: read"
 ROLES = {"triage": "read", "maintain": "write"}
 """The roles that GitHub's old word for a permission does not know, and what it calls them."""
 
@@ -50,9 +50,9 @@ class GitHub:
         body = {"body": f"{comment.body}\n\n{hidden(marker)}"}
         if number is None:
             path = f"/repos/{comment.repository}/issues/{comment.number}/comments"
-            return self._post(comment.repository, Call("POST", path, f"comment on {where}", ISSUES, body))
+            return self._post(comment.repository, Call("POST", path, f"comment on {where}", PULLS, body))
         path = f"/repos/{comment.repository}/issues/comments/{number}"
-        return self._edit(comment.repository, Call("PATCH", path, f"edit a comment on {where}", ISSUES, body))
+        return self._edit(comment.repository, Call("PATCH", path, f"edit a comment on {where}", PULLS, body))
 
     def put_check(self, check: Check, marker: str, known: int | None = None) -> Posted:
         """See Forge."""
@@ -92,7 +92,7 @@ class GitHub:
     def _find_comment(self, comment: Comment, mark: str) -> int | None:
         """The oldest with the mark that is ours: whoever copied the mark came later, and is somebody else."""
         path = f"/repos/{comment.repository}/issues/{comment.number}/comments"
-        call = Call("GET", path, f"list the comments on {comment.repository}#{comment.number}", ISSUES)
+        call = Call("GET", path, f"list the comments on {comment.repository}#{comment.number}", PULLS)
         marked = [one for one in self._pages(comment.repository, call, None) if mark in str(one.get("body"))]
         own = self.who.author() if marked else ""
         ours = [int(one["id"]) for one in marked if (one.get("user") or {}).get("login") == own]

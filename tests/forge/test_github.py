@@ -135,7 +135,7 @@ def test_three_hundred_files_may_be_three_thousand(faulty: FaultServer, github: 
 @pytest.mark.parametrize(
     ("fault", "trouble", "told"),
     [
-        (Fault("POST", "comments", 403, "Resource not accessible by integration"), Trouble.FORBIDDEN, "permission issues: write"),
+        (Fault("POST", "comments", 403, "Resource not accessible"), Trouble.FORBIDDEN, "permission pull_requests: write"),
         (
             Fault("POST", "comments", 403, "No", {"X-Accepted-GitHub-Permissions": "pull_requests=write"}),
             Trouble.FORBIDDEN,
