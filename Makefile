@@ -9,7 +9,7 @@ RUN := .venv/bin/python -m
 # pip's new-version notice and caches of bytecode are noise in a log that people read.
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: node help nightly serve test lint types format doctor bench-bisect bench-compare bench-detect bench-load clean
+.PHONY: node help nightly serve test lint types format doctor bench-bisect bench-compare bench-detect bench-load chaos clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -52,6 +52,12 @@ bench-load: .venv/ready  ## the load client's own error against its goals, on a 
 
 bench-bisect: .venv/ready  ## how well a planted commit is found by bisection, in simulated histories
 	@.venv/bin/python tests/benchmarks/bisections.py
+
+# A twentieth of it is part of `make test`.
+POINTS ?= 200
+SEED ?= 1
+chaos: .venv/ready  ## kill worker, clock, site and Postgres at random in real nights, and check the books (POINTS=, SEED=; 20 minutes)
+	@.venv/bin/python tests/chaos/chaos.py --points '$(POINTS)' --seed '$(SEED)'
 
 # Here RIVALS is the Python of an environment with apache-otava, asv, ruptures and scipy; DATA a folder with histories to test on.
 DATA ?= ../shared/data
