@@ -1,5 +1,6 @@
 """`perfd compare BASE HEAD`: two Builds in interleaved ABBA blocks on one device."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,14 @@ from perfd.domain.occasion import Occasion
 from perfd.domain.subject import Revision, SourceKind
 from perfd.domain.verdict import Outcome
 from perfd.errors import BadInputError, PerfdError
+from perfd.stages.aside import Aside, open_aside
 from perfd.stages.comparison import open_comparison
 from perfd.stages.context import Context
 from perfd.stages.night import run_to_report
 from perfd.stages.subjects import Chosen, by_name
 from perfd.stages.watch import look_up
 
+_FULL = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 EXIT = {Outcome.WORSE: REGRESSION, Outcome.UNSURE: UNSURE, Outcome.NOT_COMPARABLE: UNSURE}
 
 
@@ -35,14 +38,13 @@ def compare(
 ) -> int:
     """Measure revisions BASE and HEAD in turn (base head head base …) until every metric is decided.
 
-    BASE and HEAD are commits, or released versions, of the engine's source; a unique beginning is enough. The blocks are stored.
+    BASE and HEAD are commits, or released versions, of the engine's source; a unique beginning is enough on its tracked branch,
+    and full hashes serve beside it (commits of a pull request). The blocks are stored.
     Exit code 1: HEAD is worse; 2: it stayed unsure, or the two are not comparable.
     """
     with Teller() as tell, opened(config_path, tell) as context:
         subject = by_name(context.config, subject_name or context.config.engines[0].name)
-        found = _revisions(context, subject, (base, head))
-        arms = (revision_named(base, found, subject), revision_named(head, found, subject))
-        occasion = open_comparison(context, subject, *arms, frozenset(workloads))
+        occasion = _opened(context, subject, (base, head), frozenset(workloads))
         run_to_report(context, occasion)
         report = _report(context, occasion)
     if as_json:
@@ -50,6 +52,21 @@ def compare(
     else:
         _print(occasion, report)
     return EXIT.get(Outcome(report["verdict"]["outcome"]), FINE)
+
+
+def _opened(context: Context, subject: Chosen, names: tuple[str, str], only: frozenset[str]) -> Occasion:
+    """The comparison, also of commits that stand on no tracked branch (of a pull request), where their full hashes are given."""
+    found = _revisions(context, subject, names)
+    known = {one.name for one in found}
+    if subject.source.kind is not SourceKind.GIT or not all(_FULL.fullmatch(name) for name in names) or known >= set(names):
+        base, head = (revision_named(name, found, subject) for name in names)
+        return open_comparison(context, subject, base, head, only)
+    label = f"{subject.name}@{names[0][:12]}..{names[1][:12]}"
+    aside = Aside(subject, *names, label, "aside")
+    occasion = open_aside(context, aside, lambda workload: not only or workload.name in only)
+    if occasion is None:
+        raise BadInputError(f"there is no workload {', '.join(sorted(only))} of {subject.name}")
+    return occasion
 
 
 def _revisions(context: Context, subject: Chosen, names: tuple[str, ...]) -> tuple[Revision, ...]:

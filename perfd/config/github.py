@@ -81,7 +81,7 @@ def _repository(table: Table) -> GitHubRepository:
         areas=tuple(_area(one) for one in table.tables("areas")),
         gates=tuple(_gate(one) for one in table.tables("gates")) if "gates" in table.values else _every(table),
         documentation=table.texts("documentation", ()),
-        most_minutes=table.number("most_minutes", 30.0, 1.0),
+        most_minutes=table.number("most_minutes", 30.0, 0.1),
         deadline_hours=table.number("deadline_hours", 12.0, 0.1),
     )
     table.close()

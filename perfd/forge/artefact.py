@@ -38,7 +38,7 @@ def read_artefact(path: Path) -> tuple[Answer, int]:
     if len(text) > LARGEST_BYTES:
         raise BadInputError(f"{path}: has more than {LARGEST_BYTES:,} bytes; an answer of perfd's has a tenth of that")
     try:
-        document = json.loads(text, parse_constant=_refuse)
+        document = json.loads(text, parse_constant=_number, parse_float=_number)
         return _checked(document)
     except BadInputError as error:
         raise BadInputError(f"{path}: {error.message}") from None
@@ -46,8 +46,12 @@ def read_artefact(path: Path) -> tuple[Answer, int]:
         raise BadInputError(f"{path}: is no {FORMAT} file ({type(error).__name__}); write it with `perfd ci --save`") from None
 
 
-def _refuse(constant: str) -> float:
-    raise ValueError(constant)
+def _number(text: str) -> float:
+    """A number that is one: neither NaN nor infinity, nor too large to be told from it."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(text)
+    return number
 
 
 def _checked(document: dict[str, Any]) -> tuple[Answer, int]:
@@ -65,10 +69,7 @@ def _checked(document: dict[str, Any]) -> tuple[Answer, int]:
 
 
 def _own(row: AnswerRow) -> AnswerRow:
-    """The row with the catalogue's Metric and without its link; numbers must be numbers."""
+    """The row with the catalogue's Metric and without its link."""
     if row.metric.name not in METRICS:
         raise BadInputError("a metric that perfd does not know")
-    numbers = (row.base, row.head, row.verdict.effect, row.verdict.noise, row.verdict.bar, *(row.verdict.interval or ()))
-    if not all(number is None or math.isfinite(number) for number in numbers):
-        raise BadInputError("a number that is none")
     return replace(row, metric=METRICS[row.metric.name], link="")

@@ -22,6 +22,7 @@ from perfd.store.records import ArmSamples, RunPage
 
 WINDOW = timedelta(days=30)
 """How far back A/A comparisons count."""
+TOO_LONG = "its device minutes were spent before everything was decided: this is what was known by then"
 NOT_YET = "it was not measured yet when the answer was due"
 
 
@@ -59,7 +60,7 @@ def answer_of(context: Context, occasion: Occasion, asking: Asking) -> Answer:
         blocks=max((one.run.block // PLACES_A_BLOCK + 1 for one in done), default=0),
         why=asking.why,
         reproduce=asking.reproduce,
-        remarks=asking.remarks,
+        remarks=asking.remarks + ((TOO_LONG,) if found.owed else ()),
         alarms=alarms(context, asking.subject, found.lines),
         page=page,
         plot=plot_of(asking.site, occasion) if found.lines else "",

@@ -10,11 +10,13 @@ from itertools import groupby
 from typing import TypeAlias
 
 from perfd import builders
+from perfd.config import GitHubRepository
 from perfd.domain.build import BuildSpec
 from perfd.domain.metric import METRICS, Metric
 from perfd.domain.model import Model
 from perfd.domain.occasion import Occasion, OccasionState
 from perfd.domain.plan import Plan, PlannedBuild, PlannedRun
+from perfd.domain.purpose import Purpose, purpose_of
 from perfd.domain.run import Arm, OccasionKind, RunState
 from perfd.domain.subject import Revision
 from perfd.domain.suite import Workload
@@ -135,11 +137,22 @@ def _undecided(found: Comparison) -> str:
 
 
 def _out_of_time(context: Context, occasion: Occasion) -> bool:
-    """Whether it re-measures a suspect, or belongs to a Checkpoint, and has spent the device minutes that there are for it."""
-    if context.store.confirmations.of(occasion) is not None:
-        return context.store.confirmations.spent_s(occasion) >= context.config.schedule.confirm_minutes * 60.0
-    found = context.store.launches.of_comparison(occasion)
-    return found is not None and context.store.launches.spent_s(occasion) >= found[0].launch.compare_minutes * 60.0
+    """Whether nobody may wait longer: a re-measurement whose night has no minutes left, a pull request that had its own."""
+    if purpose_of(occasion) is Purpose.PULL_REQUEST:
+        return _spent_s(context, occasion) >= pull_minutes(context, occasion) * 60.0
+    budget_s = context.config.schedule.confirm_minutes * 60.0
+    return context.store.confirmations.of(occasion) is not None and context.store.confirmations.spent_s(occasion) >= budget_s
+
+
+def pull_minutes(context: Context, occasion: Occasion) -> float:
+    """Device minutes that the answer to a pull request may take, by the repository that stands in the comparison's label."""
+    name = occasion.label.removeprefix("pull ").partition("#")[0].partition(" ")[0]
+    return (context.config.github.repository(name) or GitHubRepository(name, "")).most_minutes
+
+
+def _spent_s(context: Context, occasion: Occasion) -> float:
+    runs = (one.run for one in context.store.pages.blocks(occasion))
+    return sum((run.finished_at - run.started_at).total_seconds() for run in runs if run.started_at and run.finished_at)
 
 
 def _asked(context: Context, occasion: Occasion) -> Asked | None:

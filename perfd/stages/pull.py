@@ -28,7 +28,6 @@ from perfd.stages.report import comparison_report
 from perfd.stages.subjects import Chosen, by_name
 from perfd.store.pull_jobs import JobRow
 
-TOO_LONG = "its device minutes are spent: this is what was known by then"
 MOST_KEPT = 5000
 """Paths that are kept with a job."""
 AGAIN = timedelta(seconds=60)
@@ -169,22 +168,12 @@ def _go_on(context: Context, job: JobRow, settings: GitHubRepository) -> bool:
     if context.store.runs.unfinished(occasion) > 0:
         return _say_how_far(context, job, occasion)
     if context.store.occasions.state(occasion) is OccasionState.PLANNED:
-        if not _is_spent(context, occasion, settings):
-            return judge_comparison(context, occasion) or True
-        context.store.pull_jobs.learn(job, {"cut": TOO_LONG})
-        context.store.occasions.move(occasion, OccasionState.PLANNED, OccasionState.JUDGED, context.now())
-        return True
+        return judge_comparison(context, occasion) or True
     # Reported before it is answered: the picture that the comment shows is drawn from the report.
     context.store.occasions.close(occasion, comparison_report(look(context, occasion)), context.now())
     say_answer(context, job, occasion, settings)
     context.tell.say("pull", f"{place_of(job)} is answered")
     return True
-
-
-def _is_spent(context: Context, occasion: Occasion, settings: GitHubRepository) -> bool:
-    runs = [one.run for one in context.store.pages.blocks(occasion)]
-    spans = [run.finished_at - run.started_at for run in runs if run.started_at and run.finished_at]
-    return sum(spans, timedelta()) >= timedelta(minutes=settings.most_minutes)
 
 
 def _say_how_far(context: Context, job: JobRow, occasion: Occasion) -> bool:

@@ -81,7 +81,6 @@ def _comment(context: Context, job: JobRow, slot: int, body: str) -> None:
 def _asking(context: Context, job: JobRow, settings: GitHubRepository) -> Asking:
     base = job.facts["base"]
     words = ["perfd", "compare", job.merge_base, job.head, "--engine", settings.engine]
-    remarks = tuple(filter(None, (job.facts.get("cut", ""), _who(job))))
     return Asking(
         subject=settings.engine,
         head=job.head,
@@ -96,14 +95,9 @@ def _asking(context: Context, job: JobRow, settings: GitHubRepository) -> Asking
         gates=settings.gates,
         why=job.facts.get("why", ""),
         reproduce=shlex.join(words),
-        remarks=remarks,
+        remarks=(f"the code of this head was let run by {job.approval.by}",) if job.approval else (),
         site=context.config.github.site,
     )
-
-
-def _who(job: JobRow) -> str:
-    """Who let this code run, where somebody had to."""
-    return f"the code of this head was let run by {job.approval.by}" if job.approval else ""
 
 
 def _check(context: Context, job: JobRow, answer: Answer, conclusion: Conclusion) -> Check:

@@ -81,6 +81,7 @@ site = "https://perf.example.org"
 name = "octo/engine"
 engine = "tiny"
 authors = ["ada"]
+most_minutes = {minutes}
 gates = [{{ metric = "itl_s" }}]
 areas = [{{ paths = ["/tools/"] }}]
 """
@@ -151,7 +152,7 @@ class PullWorld:
         return done.returncode, json.loads(done.stdout)
 
 
-def pull_world(folder: Path, database_url: str, *suites: str) -> PullWorld:
+def pull_world(folder: Path, database_url: str, *suites: str, minutes: float = 30.0) -> PullWorld:
     made = PullWorld(folder, database_url)
     (folder / "suites" / "data").mkdir(parents=True)
     for name, text in SUITES.items():
@@ -161,7 +162,11 @@ def pull_world(folder: Path, database_url: str, *suites: str) -> PullWorld:
     weights.write_bytes(b"the tiny engine needs none")
     digest = sha256(weights.read_bytes()).hexdigest()
     config = CONFIG.format(
-        repository=folder / "engine", weights=weights, sha256=digest, suites=json.dumps(suites or ("speed", "texts"))
+        repository=folder / "engine",
+        weights=weights,
+        sha256=digest,
+        suites=json.dumps(suites or ("speed", "texts")),
+        minutes=minutes,
     )
     (folder / "perfd.toml").write_text(config, encoding="utf-8")
     (folder / "engine").mkdir()

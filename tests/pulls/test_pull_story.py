@@ -289,3 +289,15 @@ def test_the_commits_of_a_pull_request_never_become_the_tracked_branchs(one: Ans
 
     assert commit not in [revision.name for revision in one.context.store.subjects.revisions("tiny", "main")]
     assert () == one.context.store.pages.series_rows()
+
+
+def test_an_answer_that_had_no_more_minutes_says_so_and_is_not_green(store: Store, tmp_path: Path) -> None:
+    world = pull_world(tmp_path, "", minutes=0.1)
+    world.commit("Begin", {"engine.py": engine_text("begin")})
+    one = answered_world(world, store, NOON)
+
+    one.pull(head(world))
+    one.finish()
+
+    assert Conclusion.NEUTRAL is one.check.conclusion
+    assert "minutes were spent before everything was decided" in one.comments["1"].body
