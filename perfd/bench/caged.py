@@ -17,13 +17,14 @@ LONGER_S = 60.0
 
 def caged_engine(job: Job, arguments: Sequence[str], variables: Mapping[str, str]) -> list[str]:
     """The command line of the engine in a cage on the loopback that this process has entered before."""
-    named = [Path(word) for word in arguments if word.startswith("/") and Path(word).is_file()]
+    # Files that the configuration names. Those of the checkout are not: one of them may be a link to a secret of this host.
+    named = [Path(word) for word in arguments if word.startswith("/") and not Path(word).is_relative_to(job.artifact)]
     weights = [job.weights] if job.weights else []
     plan = Plan(
         command=tuple(arguments),
         limits=_limits(job),
         environment={**variables, "HOME": HOME, "TMPDIR": "/tmp"},  # noqa: S108 - the cage's own
-        shown={**python_places(), **same_place(job.artifact, *weights, *named)},
+        shown={**python_places(), **same_place(job.artifact, *weights, *(path for path in named if path.is_file()))},
         network=network.entered(),
         gpu=gpu.is_gpu(job.device),
     )

@@ -200,6 +200,18 @@ def test_weights_are_shown_read_only_and_nothing_beside_them(job: Job, tmp_path:
     assert ["mine.gguf ['mine.gguf']", "False"] == seen
 
 
+def test_an_engine_that_is_a_link_to_a_secret_does_not_show_it(job: Job, tmp_path: Path) -> None:
+    """Python tells the line that it cannot parse, and the log's end is told on the pull request."""
+    (tmp_path / "secret").write_text("hush hush\n")
+    (job.artifact / "engine.py").unlink()
+    (job.artifact / "engine.py").symlink_to(tmp_path / "secret")
+    results = measured(job)
+
+    assert FailureKind.DIED is results.failure
+    assert "No such file or directory" in results.log_tail
+    assert "hush" not in results.log_tail
+
+
 def test_no_engine_is_caged_where_the_harness_has_entered_no_network() -> None:
     with pytest.raises(BadInputError, match="before its harness entered a network"):
         network.entered()
