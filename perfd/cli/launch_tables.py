@@ -125,9 +125,11 @@ def _brought(report: Mapping[str, Any]) -> Iterator[str]:
 
 def _roofline(report: Mapping[str, Any]) -> Iterator[str]:
     for line in report["roofline"]:
+        said: dict[str, list[str]] = {}
         for day, told in line["days"].items():
             shares = ", ".join(f"{name} {told[name]:.1%}" for name in ("mfu", "mbu") if told[name] is not None)
-            yield f"Roofline, {line['workload']}, day {day}: {shares or 'not measured, ' + told['why']}"
+            said.setdefault(shares or f"not measured, {told['why']}", []).append(day)
+        yield from (f"Roofline, {line['workload']}, day {', '.join(days)}: {sentence}" for sentence, days in said.items())
 
 
 def todo(found: Sequence[Mapping[str, Any]]) -> Table:
@@ -163,8 +165,8 @@ def checkpoint_line(told: Mapping[str, Any]) -> str:
     """A Checkpoint that was just reported, in one line."""
     runs = told.get("runs", {})
     lost = runs.get("failed", 0) + runs.get("void", 0)
-    floor = told.get("quality", {}).get("floor", "not measured")
-    return f"{told['occasion']}: {runs.get('done', 0)} runs measured, {lost} not; quality floor {floor}"
+    floor = f"; the floor of quality is {told['quality']['floor']}" if told.get("classes") else ""
+    return f"{told['occasion']}: {runs.get('done', 0)} runs measured, {lost} not{floor}"
 
 
 def _table(title: str, names: Sequence[str]) -> Table:
