@@ -113,7 +113,7 @@ def follow_renaming(connection: Connection, old: str, new: str) -> None:
 
 
 def _is_over(check: dict[str, Any]) -> bool:
-    return check["status"] == CheckStatus.COMPLETED.value and check["conclusion"] != Conclusion.ACTION_REQUIRED.value
+    return check["conclusion"] not in {None, Conclusion.ACTION_REQUIRED.value}
 
 
 def _announce(connection: Connection, post: int, version: int, now: datetime) -> None:
