@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from perfd.bench.cage.refuse import refusal
 from perfd.bench.doctor import Check, Level, examine
 from perfd.config import Config
 from perfd.domain.model import Model
@@ -20,7 +21,7 @@ def examine_all(config: Config) -> tuple[Check, ...]:
     tools = sorted({tool for engine in config.engines if engine.nightly for tool in _tools(engine)})
     weights = {model.name: _weights(model, config.state) for model in config.models if not model.is_announced}
     devices = [device.name for device in config.devices]
-    return (*examine(config.state, threads, tools, weights, devices), *_postgres(config))
+    return (*examine(config.state, threads, tools, weights, devices), *_cage(config), *_postgres(config))
 
 
 def _tools(engine: Engine) -> Iterator[str]:
@@ -33,6 +34,17 @@ def _weights(model: Model, state: Path) -> Path | None:
     """Where the weights lie; absent where they have not been fetched yet."""
     path = state / "models" / model.sha256 / model.file if model.package else Path(model.file)
     return path if path.exists() else None
+
+
+def _cage(config: Config) -> Iterator[Check]:
+    """Only where pull requests are answered: elsewhere nobody's code needs one."""
+    if not config.github.repositories:
+        return
+    if refusal():
+        remedy = "Mend it, or answer on this host only pull requests of allowed authors."
+        yield Check("cage", Level.BAD, refusal(), remedy)
+    else:
+        yield Check("cage", Level.OK, "code that nobody vouches for can be kept apart")
 
 
 def _postgres(config: Config) -> Iterator[Check]:
