@@ -17,6 +17,7 @@ from perfd.domain.codec import to_json
 from perfd.errors import BadInputError
 from perfd.forge.actions import PipelineFacts, facts_of
 from perfd.forge.artefact import read_artefact, written
+from perfd.rules.trust import VOUCHED
 from perfd.stages.context import Context, worker_name
 from perfd.stages.spot import Spot, answer_here, in_checkout
 from perfd.store import open_store
@@ -30,6 +31,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--head", default="", metavar="REF", help="The commit to judge; default: the pull request's head, else HEAD.")
 @click.option("--engine", default="", help="The engine to build from this checkout; default: the repository's, else the first.")
 @click.option("--suite", "suites", multiple=True, metavar="NAME", help="Measure all of this suite (may be given again).")
+@click.option("--cage", is_flag=True, help="Run the code in a cage, as on a runner that outlives this job.")
 @click.option("--repository", default="", metavar="OWNER/NAME", help="Where to comment; default: GITHUB_REPOSITORY.")
 @click.option("--pull", type=click.IntRange(1), metavar="N", help="The pull request's number; default: that of the event.")
 @click.option("--comment/--no-comment", "comments", default=True, help="Whether to comment where a GITHUB_TOKEN is at hand.")
@@ -44,6 +46,7 @@ def ci(
     head: str,
     engine: str,
     suites: tuple[str, ...],
+    cage: bool,
     repository: str,
     pull: int | None,
     comments: bool,
@@ -66,6 +69,8 @@ def ci(
         else:
             config = read_config(config_path)
             spot = _spot(config, facts, (base, onto, head), engine, suites)
+            # Without a cage the label says so: a runner that is thrown away has nothing that the code could spoil.
+            spot = spot if cage else replace(spot, label=f"{spot.label} {VOUCHED}")
             reply = _measured(config, spot, facts, tell)
             if save is not None and reply.answer is not None:
                 save.write_text(written(reply.answer, facts.pull), encoding="utf-8")
