@@ -4,14 +4,14 @@ A suite file has a question and [[workloads]]; docs/suites.md explains every key
 hash is part of a Workload's identity.
 """
 
-import hashlib
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
 from perfd.config.lines import lines_of
 from perfd.config.table import Mistakes, Table
-from perfd.domain.identity import Json, digest
+from perfd.domain.data import data_hash, hashes_of
+from perfd.domain.identity import Json
 from perfd.domain.limit import Limit
 from perfd.domain.metric import METRICS
 from perfd.domain.suite import Suite, Workload, WorkloadClass
@@ -285,22 +285,8 @@ def _data_hash(table: Table, folder: Path, names: tuple[str, ...]) -> str:
     hashes: dict[str, str] = {}
     for name in filter(None, names):
         try:
-            hashes |= _hashes(folder, name)
+            hashes |= hashes_of(folder, name)
         except OSError as error:
             key = next(key for key, value in table.values.items() if value == name)
             table.wrong(key, f"{folder / name}: the data file cannot be read ({error.strerror})")
     return data_hash(hashes)
-
-
-def _hashes(folder: Path, name: str) -> dict[str, str]:
-    """sha256 of the file, or of every file of the folder, by its name; raises OSError for what cannot be read."""
-    path = folder / name
-    files = (
-        sorted(one for one in path.rglob("*") if one.is_file() and "__pycache__" not in one.parts) if path.is_dir() else [path]
-    )
-    return {str(one.relative_to(folder)): hashlib.sha256(one.read_bytes()).hexdigest() for one in files}
-
-
-def data_hash(hashes: Mapping[str, str]) -> str:
-    """One hash for a Workload's data files, given the sha256 of each; "" for none."""
-    return digest(dict(hashes)) if hashes else ""

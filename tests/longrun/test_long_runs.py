@@ -119,4 +119,7 @@ def test_the_sets_and_the_scorer_are_part_of_the_workloads_identity(tmp_path: Pa
     (other,) = load_suite(tmp_path / "suites" / "steps.toml").workloads
 
     assert job.workload.identity != other.identity
+    results, _ = run(job)
+    assert (RunState.FAILED, FailureKind.HARNESS) == (results.state, results.failure)
+    assert "are others than when it was planned" in results.reason
     assert sys.executable not in str(other.parameters)

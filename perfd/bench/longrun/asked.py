@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from perfd.domain.data import hash_of
 from perfd.domain.job import Job
 from perfd.errors import BadInputError
 
@@ -42,6 +43,7 @@ def asked(job: Job) -> Asked:
     told, data = job.workload.parameters, job.data
     if data is None:
         raise BadInputError("a long Run needs the folder with the suites' data")
+    _check(job, data)
     return Asked(
         work=tuple(told["work"]),
         files=_there(data, told["files"]) if told["files"] else None,
@@ -57,6 +59,19 @@ def asked(job: Job) -> Asked:
         most_bytes=int(told["most_bytes"]),
         engine=bool(told["engine"]),
     )
+
+
+def _check(job: Job, data: Path) -> None:
+    """Raise BadInputError where the files are not those of the Workload: it would be another one under this one's name."""
+    names = [str(job.workload.parameters[key]) for key in ("files", "validation", "held_out", "scorer")]
+    try:
+        found = hash_of(data, names)
+    except OSError as error:
+        raise BadInputError(f"{error.filename}: the long Run's file cannot be read on this machine ({error.strerror})") from None
+    if found != job.workload.data_hash:
+        raise BadInputError(
+            f"the files of the long Run in {data} are others than when it was planned; bring those back, or plan it anew"
+        )
 
 
 def _there(data: Path, name: str) -> Path:
