@@ -77,6 +77,10 @@ class Button:
     description: str
     """At most 40 characters."""
 
+    def __post_init__(self) -> None:
+        if max(len(self.name), len(self.label)) > 20 or len(self.description) > 40:
+            raise ValueError("a button has a name and a label of 20 characters, and a description of 40")
+
 
 @dataclass(frozen=True)
 class Comment:

@@ -182,6 +182,6 @@ def _check(check: Check) -> dict[str, Any]:
         body["conclusion"] = check.conclusion.value
     if check.details_url:
         body["details_url"] = check.details_url
-    if check.buttons:
-        body["actions"] = [{"identifier": one.name, "label": one.label, "description": one.description} for one in check.buttons]
+    # Also when there is none any more: an update without the key would leave the old ones standing.
+    body["actions"] = [{"identifier": one.name, "label": one.label, "description": one.description} for one in check.buttons]
     return body

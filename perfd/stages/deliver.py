@@ -7,7 +7,7 @@ so that an old one never overwrites a new one, and looks at the forge before mak
 from dataclasses import replace
 from datetime import timedelta
 
-from perfd.domain.forge import Check, CheckStatus, Comment, Conclusion, ForgeError, Trouble
+from perfd.domain.forge import Button, Check, CheckStatus, Comment, Conclusion, ForgeError, Trouble
 from perfd.domain.pull import JobState
 from perfd.forge import Forge, Posted
 from perfd.forge.notes import Note, expired, superseded
@@ -24,6 +24,8 @@ MOST_TRIES = 100
 """With these waits about a day."""
 CHECK = "perfd"
 """The name of perfd's check, which branch protection speaks of."""
+LET_RUN = Button("approve", "Measure this commit", "Lets the code of this very commit run")
+"""A press is bound to the commit that the check stands at: nothing that is pushed meanwhile can slip in."""
 
 
 def deliver(context: Context) -> bool:
@@ -96,7 +98,15 @@ def _neutral(check: Check) -> Check:
     )
 
 
-def put_check(context: Context, job: JobRow, note: Note, status: CheckStatus, conclusion: Conclusion | None = None) -> bool:
+def put_check(
+    context: Context,
+    job: JobRow,
+    note: Note,
+    status: CheckStatus,
+    conclusion: Conclusion | None = None,
+    *,
+    buttons: tuple[Button, ...] = (),
+) -> bool:
     """The job's check says that from now on; False where it said so already, or is over."""
     wanted = Check(
         repository=job.pull.pull.repository,
@@ -106,6 +116,7 @@ def put_check(context: Context, job: JobRow, note: Note, status: CheckStatus, co
         title=note.title,
         summary=note.summary,
         conclusion=conclusion,
+        buttons=buttons,
         name=CHECK,
     )
     deadline = None if status is CheckStatus.COMPLETED else job.deadline_at

@@ -8,7 +8,7 @@ from perfd.domain.pull import Approval, Asked, JobState
 from perfd.forge.notes import queued, waiting
 from perfd.rules.admission import may_run
 from perfd.stages.context import Context
-from perfd.stages.deliver import close_superseded, put_check
+from perfd.stages.deliver import LET_RUN, close_superseded, put_check
 from perfd.store.pull_jobs import JobRow
 from perfd.store.pulls import PullRow
 
@@ -44,7 +44,7 @@ def say_first_word(context: Context, job: JobRow) -> None:
     if job.state is JobState.WAITING:
         again = any(one.approval for one in context.store.pull_jobs.of(job.pull) if one.head != job.head)
         note = waiting(job.pull.pull.author, pushed=again)
-        put_check(context, job, note, CheckStatus.COMPLETED, Conclusion.ACTION_REQUIRED)
+        put_check(context, job, note, CheckStatus.COMPLETED, Conclusion.ACTION_REQUIRED, buttons=(LET_RUN,))
     elif job.state is JobState.QUEUED:
         before = [one for one in context.store.pull_jobs.in_state(JobState.QUEUED, JobState.RUNNING) if one.id < job.id]
         put_check(context, job, queued(len(before) + 1, None), CheckStatus.QUEUED)

@@ -19,7 +19,7 @@ from perfd.domain.pull import (
 )
 from perfd.rules.admission import NEEDED
 from perfd.stages.context import Context
-from perfd.stages.deliver import close_superseded
+from perfd.stages.deliver import LET_RUN, close_superseded
 from perfd.stages.pull_commands import handle_comment
 from perfd.stages.pull_open import open_job, say_first_word
 from perfd.store.deliveries import Claimed
@@ -29,8 +29,8 @@ from perfd.store.pulls import PullRow
 AGAIN_AFTER = timedelta(minutes=2)
 MOST_TRIES = 30
 ASKS = {PullAction.OPENED: "opened", PullAction.PUSHED: "pushed", PullAction.REBASED: "moved to another base branch"}
-RERUN, APPROVE = "rerun", "approve"
-"""The buttons of a check."""
+RERUN = "rerun"
+"""GitHub's own button on a check."""
 
 
 def receive(context: Context) -> bool:
@@ -89,7 +89,7 @@ def _check_asked(context: Context, claimed: Claimed, event: CheckAsked) -> str:
     if event.button == RERUN:
         asked = Asked(event.sender, "re-run")
         return _told(place, open_job(context, job.pull, settings, asked, delivery=claimed.id, approval=approval))
-    if event.button == APPROVE and context.store.pull_jobs.approve(job, approval, context.now()):
+    if event.button == LET_RUN.name and context.store.pull_jobs.approve(job, approval, context.now()):
         approved = context.store.pull_jobs.read(job.id)
         say_first_word(context, approved or job)
         return f"{place}: {event.head[:12]} was approved by {event.sender}"

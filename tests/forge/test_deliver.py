@@ -219,6 +219,7 @@ def test_a_permission_that_cannot_be_asked_is_asked_again_later(store: Store, gi
     told(store, seen(author="stranger"))
     edge(context_of(store, github))
     (job,) = store.pull_jobs.in_state(JobState.WAITING)
+    assert [["approve"]] == [[button["identifier"] for button in one["actions"]] for one in faulty.checks]
     faulty.faults = [Fault("GET", "permission", 500, "boom")]
     told(store, CheckAsked(ENGINE, HEAD, str(job.id), "approve", "maintainer"))
 
