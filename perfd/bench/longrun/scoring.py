@@ -30,9 +30,8 @@ def score(asked: Asked, taken: Taken, *, gpu: bool) -> Submission:
         return _unscored(asked, taken, str(unscored))
     if len({(one.unit, one.better) for one in told}) > 1:
         return _unscored(asked, taken, f"the scorer tells {asked.metric} in several units or directions")
-    bare = _unscored(asked, taken, "not yet")
-    scores = {"validation": _values(told[0::2]), "held_out": _values(told[1::2])}
-    return replace(bare, unit=told[0].unit, better=told[0].better, reason="", **scores)
+    bare, validation, held_out = _unscored(asked, taken, "not yet"), _values(told[0::2]), _values(told[1::2])
+    return replace(bare, unit=told[0].unit, better=told[0].better, reason="", validation=validation, held_out=held_out)
 
 
 def _values(samples: Iterable[MetricSamples]) -> tuple[float, ...]:
