@@ -51,7 +51,7 @@ def serve(config_path: Path | None, host: str, port: int, clock: bool, worker: b
         if context.config.github.repositories:
             stack.enter_context(_in_background("forge", lambda: attend(context), context))
         tell.say("serve", f"{url}   (Ctrl-C ends it)")
-        serve_site(_site(context), listening)
+        serve_site(_site(context), listening, context.over)
     return FINE
 
 
@@ -88,9 +88,21 @@ def _fire(context: Context) -> None:
 
 @contextmanager
 def _in_background(name: str, work: Callable[[], object], context: Context) -> Iterator[None]:
-    """`work` is called again and again in a thread of its own until the block ends; trouble is told, and tried again."""
+    """`work` is called again and again in a thread of its own until the block ends; trouble is told, and tried again.
+
+    A fault of perfd's own ends the whole service, and is raised when the block ends: a site that lives on without its worker
+    would look well, and no service manager would start it again.
+    """
+    faults: list[Exception] = []
 
     def keep_on() -> None:
+        try:
+            repeat()
+        except Exception as fault:  # noqa: BLE001  # raised again below, in the thread that ends the process
+            faults.append(fault)
+            context.over.set()
+
+    def repeat() -> None:
         while not context.over.is_set():
             try:
                 work()
@@ -107,3 +119,5 @@ def _in_background(name: str, work: Callable[[], object], context: Context) -> I
     finally:
         context.over.set()
         thread.join(ENDS_WITHIN_S)
+    if faults:
+        raise faults[0]

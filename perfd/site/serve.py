@@ -2,6 +2,7 @@
 
 import errno
 import socket
+import threading
 from contextlib import closing
 
 import uvicorn
@@ -34,8 +35,16 @@ def listen(host: str = LOOPBACK, port: int = PORT) -> socket.socket:
     return one
 
 
-def serve_site(app: FastAPI, listening: socket.socket) -> None:
-    """Serves until a signal ends it (SIGINT, SIGTERM); the socket is closed on return."""
+def serve_site(app: FastAPI, listening: socket.socket, over: threading.Event | None = None) -> None:
+    """Serves until a signal ends it (SIGINT, SIGTERM), or `over` is set; the socket is closed on return."""
     with closing(listening):
         config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=5)
-        uvicorn.Server(config).run(sockets=[listening])
+        server = uvicorn.Server(config)
+        if over is not None:
+            threading.Thread(target=_end_when, args=(over, server), name="end", daemon=True).start()
+        server.run(sockets=[listening])
+
+
+def _end_when(over: threading.Event, server: uvicorn.Server) -> None:
+    over.wait()
+    server.should_exit = True

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from town import Town
@@ -79,16 +79,38 @@ class Actor:
 class Postgres:
     """The server under all of them; perfd's own supervisor starts it again."""
 
+    home: Path
+    """The folder that holds its supervisor's lock, in which that writes its process id."""
     data: Path
     name: str = "postgres"
-    starts: int = field(default=1)
 
     def kill(self) -> list[str]:
         """The postmaster is dead."""
-        pid = int((self.data / "postmaster.pid").read_text(encoding="utf-8").split()[0])
-        processes.signal_all([pid], signal.SIGKILL)
-        self.starts += 1
+        processes.signal_all([self._postmaster()], signal.SIGKILL)
         return []
+
+    def stop(self) -> None:
+        """It answers nobody, and refuses nobody: as a machine does that swaps."""
+        self._signal_all(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """It answers again."""
+        self._signal_all(signal.SIGCONT)
+
+    def be_away(self, seconds: float) -> None:
+        """It is dead, and nobody starts it for so long."""
+        supervisor = int((self.home / "supervisor.lock").read_text(encoding="utf-8"))
+        os.kill(supervisor, signal.SIGSTOP)
+        self.kill()
+        time.sleep(seconds)
+        os.kill(supervisor, signal.SIGCONT)
+
+    def _postmaster(self) -> int:
+        return int((self.data / "postmaster.pid").read_text(encoding="utf-8").split()[0])
+
+    def _signal_all(self, number: int) -> None:
+        postmaster = self._postmaster()
+        processes.signal_all([postmaster, *processes.descendants(postmaster)], number)
 
 
 def company(town: Town, url: str) -> list[Actor]:

@@ -3,7 +3,8 @@
     python tests/chaos/chaos.py --points 200 --seed 1
 
 Two clocks, a site, a service that runs every stage, a worker and a Postgres, all real processes on one host. A victim is killed
-(SIGKILL) and started again, or stands still for longer than its lease (SIGSTOP, SIGCONT). Prints a table; exits 1 on a violation.
+(SIGKILL) and started again, or stands still for longer than a lease (SIGSTOP, SIGCONT); Postgres is also away for a while, once for
+a minute. Prints a table; exits 1 on a violation.
 The seed decides victims and pauses; what the victims are doing by then is the machine's business, so that two runs differ.
 """
 
@@ -44,6 +45,8 @@ STOPS = 0.2
 """The share of blows that stop a process instead of killing it."""
 WEIGHTS = {"service": 3, "worker": 3, "postgres": 2}
 """Who measures and stores is hit more often than who only looks."""
+AWAY, AWAY_S, MINUTE_S = 0.2, (3.0, 12.0), 60.0
+"""The share of blows to Postgres after which nobody starts it, for so many seconds; the first time for a minute."""
 OVERTAKEN = 0.15
 """The share of nights that the next one overtakes."""
 
@@ -61,6 +64,7 @@ class Chaos:
     due: list[datetime] = field(default_factory=list)
     blows: Counter[tuple[str, str]] = field(default_factory=Counter)
     violations: list[str] = field(default_factory=list)
+    minute_s: float = MINUTE_S
 
     @property
     def points(self) -> int:
@@ -102,7 +106,11 @@ class Chaos:
         time.sleep(self.dice.uniform(*PAUSE_S))
         everybody = [*self.actors, self.postgres]
         (victim,) = self.dice.choices(everybody, [WEIGHTS.get(one.name, 1) for one in everybody])
-        if isinstance(victim, Actor) and self.dice.random() < STOPS:
+        if isinstance(victim, Postgres) and self.dice.random() < AWAY:
+            victim.be_away(self.dice.uniform(*AWAY_S) if self.blows[victim.name, "away"] else self.minute_s)
+            self.blows[victim.name, "away"] += 1
+            return
+        if self.dice.random() < STOPS:
             victim.stop()
             time.sleep(self.dice.uniform(*STOPPED_S))
             victim.go_on()
@@ -153,9 +161,10 @@ class Chaos:
 
     def table(self, seconds: float) -> str:
         """What was done, and what came of it."""
-        lines = ["| victim | killed | stopped past its lease |", "| --- | --- | --- |"]
+        kinds = ("killed", "stopped", "away")
+        lines = ["| victim | killed | stood still past a lease | away for seconds |", "| --- | --- | --- | --- |"]
         names = [*(actor.name for actor in self.actors), self.postgres.name]
-        lines += [f"| {name} | {self.blows[name, 'killed']} | {self.blows[name, 'stopped']} |" for name in names]
+        lines += [f"| {name} | {' | '.join(str(self.blows[name, kind]) for kind in kinds)} |" for name in names]
         ends = ", ".join(f"{count} {word}" for word, count in self.ask(tally).items())
         lines.append(f"\n{self.points} blows in {len(self.due)} nights and {seconds / 60:.1f} minutes; Runs: {ends}")
         return "\n".join([*lines, f"\nviolations = {len(self.violations)}", *self.violations])
@@ -179,8 +188,8 @@ def main() -> int:
     return 0
 
 
-def run(folder: Path, points: int, seed: int, *, aa: bool) -> Chaos:
-    """The chaos, over; its table is printed."""
+def run(folder: Path, points: int, seed: int, *, aa: bool, minute_s: float = MINUTE_S) -> Chaos:
+    """The chaos, over; its table is printed. `minute_s` is how long Postgres is away for the first time."""
     town = Town(folder)
     town.build(aa=aa)
     began = time.monotonic()
@@ -188,7 +197,14 @@ def run(folder: Path, points: int, seed: int, *, aa: bool) -> Chaos:
         upgrade(server.url)
         engine = make_engine(server.url)
         Store(engine).began_at(FIRST_DAY.replace(hour=0))
-        chaos = Chaos(town, engine, company(town, server.url), Postgres(server.places.data), random.Random(seed))
+        chaos = Chaos(
+            town,
+            engine,
+            company(town, server.url),
+            Postgres(server.home, server.places.data),
+            random.Random(seed),
+            minute_s=minute_s,
+        )
         try:
             chaos.run(points)
             sys.stdout.write(chaos.table(time.monotonic() - began) + "\n")
