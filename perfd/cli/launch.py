@@ -18,7 +18,7 @@ from perfd.rules.launches import missed
 from perfd.stages.context import Context
 from perfd.stages.launching import declare, open_due_checkpoints
 from perfd.stages.night import run_to_report
-from perfd.store.launch_facts import LaunchRow
+from perfd.store.launch_rows import LaunchRow
 
 
 @main.group(cls=Commands)

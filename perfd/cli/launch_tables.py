@@ -182,7 +182,7 @@ def _moment(text: str) -> str:
 
 def _state(day: Mapping[str, Any]) -> str:
     late = "" if day["late_s"] is None else f", {day['late_s'] / 3600:.1f} h late"
-    return day["state"] + (" (rehearsal)" if day["rehearsal"] else "") + late
+    return str(day["state"]) + (" (rehearsal)" if day["rehearsal"] else "") + late
 
 
 def _runs(day: Mapping[str, Any]) -> str:

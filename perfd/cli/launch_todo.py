@@ -13,7 +13,7 @@ from perfd.domain.launch import TodoState
 from perfd.errors import BadInputError
 from perfd.rules.launch_report import launch_report
 from perfd.stages.context import Context
-from perfd.store.launch_facts import LaunchRow
+from perfd.store.launch_rows import LaunchRow
 from perfd.store.todos import TodoMove
 
 AREAS = ("kv cache", "attention kernels", "quantisation", "routing", "scheduling", "other")

@@ -15,7 +15,7 @@ from perfd.site.rows import CLASS_WORDS
 from perfd.site.sentences import plural
 from perfd.site.site import Here, Site
 from perfd.site.troubles import NotHereError
-from perfd.store.launch_facts import LaunchRow
+from perfd.store.launch_rows import LaunchRow
 
 MOST_BESIDE = 8
 router = APIRouter()

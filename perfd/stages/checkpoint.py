@@ -12,7 +12,7 @@ from perfd.domain.plan import Plan, PlannedBuild, PlannedRun
 from perfd.domain.run import Arm, OccasionKind, RunState
 from perfd.stages.comparison import PLACES_A_BLOCK, block_of, gone
 from perfd.stages.context import Context
-from perfd.store.launch_facts import LaunchRow
+from perfd.store.launch_rows import LaunchRow
 from perfd.store.records import RunRow
 
 

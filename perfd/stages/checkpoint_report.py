@@ -1,37 +1,24 @@
 """The report of a Checkpoint: every Metric on that day, against the first day, and what of it is the machine's."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from dataclasses import replace
+from typing import Any
 
-from perfd.domain.codec import from_json, to_json
+from perfd.domain.codec import to_json
 from perfd.domain.launch import Checkpoint
 from perfd.domain.metric import METRICS, Metric, MetricKind
 from perfd.domain.occasion import Occasion
-from perfd.domain.run import Arm, RunState
-from perfd.domain.verdict import Outcome, Verdict
-from perfd.rules.checkpoint import Against, Basis, by_machine, by_runs, floor_of
+from perfd.domain.run import RunState
+from perfd.domain.verdict import Verdict
+from perfd.rules.checkpoint import Against, Basis, by_runs, floor_of
 from perfd.rules.compare import combine
 from perfd.rules.compare_samples import by_samples, decide_samples
 from perfd.rules.launches import late_by
-from perfd.rules.suspects import epoch_difference
-from perfd.stages.comparison import is_told, measured_in, pairs_of
+from perfd.stages.checkpoint_machine import Beside, Load, machine_verdicts, machine_words, read_beside, what_changed_on_it
+from perfd.stages.comparison import is_told
 from perfd.stages.context import Context
-from perfd.store.launch_facts import LaunchRow
-from perfd.store.records import ArmSamples, OccasionSummary, RunPage, RunRow
-
-Load: TypeAlias = tuple[str, str, str]
-"""Suite, Workload and device class by name."""
-
-
-@dataclass(frozen=True)
-class _Beside:
-    """The comparison of the first day's Build with this day's, as far as the report needs it."""
-
-    verdicts: Mapping[tuple[str, str], Verdict]
-    """By Workload and Metric; those that saw no pair are left out."""
-    blocks: Mapping[str, Sequence[ArmSamples]]
-    """By Workload."""
+from perfd.store.launch_rows import LaunchRow
+from perfd.store.records import OccasionSummary, RunPage, RunRow
 
 
 def checkpoint_report(context: Context, occasion: Occasion) -> dict[str, Any]:
@@ -51,18 +38,17 @@ def checkpoint_report(context: Context, occasion: Occasion) -> dict[str, Any]:
 def _of_launch(context: Context, summary: OccasionSummary, row: LaunchRow, one: Checkpoint) -> dict[str, Any]:
     now = _pages(context, summary.runs)
     first = _first_day(context, row, one)
-    beside = _read_beside(context, one)
+    beside = read_beside(context, one)
     noise = context.store.judgements.noise(summary.row.occasion)
     against = {
         (load, name): _against(now[load], first.get(load), beside, name, noise) for load in now for name in _names(now[load])
     }
-    machine = _machine(first, beside)
+    machine = machine_verdicts(first, beside)
     rows = [
         _row(now[load], name, against[load, name], machine.get((load[1], name))) for load in now for name in _names(now[load])
     ]
-    floor, why = floor_of(
-        (f"{load[1]} {name}", held.verdict) for (load, name), held in against.items() if _is_quality(name, held)
-    )
+    quality = {f"{load[1]} {name}": held for (load, name), held in against.items() if METRICS[name].kind is MetricKind.QUALITY}
+    floor, why = floor_of((what, held.verdict) for what, held in quality.items() if held is not None)
     late = late_by(one)
     return {
         "launch": row.launch.name,
@@ -78,7 +64,7 @@ def _of_launch(context: Context, summary: OccasionSummary, row: LaunchRow, one: 
         "quality": {"floor": floor.value, "reason": why},
         "comparison": None if one.comparison is None else one.comparison.name,
         "why_no_comparison": one.why_no_comparison,
-        "machine": _machine_words(machine, _whereabouts(context, first, beside)),
+        "machine": machine_words(machine, what_changed_on_it(context, first, beside)),
         "roofline": [_roofline(page) for page in now.values()],
     }
 
@@ -98,26 +84,11 @@ def _first_day(context: Context, row: LaunchRow, one: Checkpoint) -> dict[Load, 
     return _pages(context, context.store.pages.occasion(first.occasion).runs)
 
 
-def _read_beside(context: Context, one: Checkpoint) -> _Beside:
-    if one.comparison is None:
-        return _Beside({}, {})
-    report = context.store.pages.occasion(one.comparison).row.report or {}
-    verdicts = {
-        (told["workload"], told["metric"]): from_json(Verdict, told["verdict"])
-        for told in report.get("rows", ())
-        if told["pairs"]
-    }
-    blocks: dict[str, list[ArmSamples]] = {}
-    for block in context.store.pages.blocks(one.comparison):
-        blocks.setdefault(block.run.workload, []).append(block)
-    return _Beside(verdicts, blocks)
-
-
 def _names(page: RunPage) -> list[str]:
     return [one.name for one in page.samples if one.name in METRICS and one.name in page.points]
 
 
-def _against(now: RunPage, first: RunPage | None, beside: _Beside, name: str, noise: Mapping[int, float]) -> Against | None:
+def _against(now: RunPage, first: RunPage | None, beside: Beside, name: str, noise: Mapping[int, float]) -> Against | None:
     """The Metric against the first day: interleaved where both Builds were, else by the same items, else by both days' Runs."""
     interleaved = beside.verdicts.get((now.run.workload, name))
     if interleaved is not None:
@@ -126,57 +97,9 @@ def _against(now: RunPage, first: RunPage | None, beside: _Beside, name: str, no
         return None
     metric, series, point = METRICS[name], *now.points[name]
     if by_samples(metric):
-        sides = ([one.values for one in page.samples if one.name == name] for page in (first, now))
-        return Against(Basis.ITEMS, decide_samples(*sides, metric).verdict)
+        before, after = ([one.values for one in page.samples if one.name == name] for page in (first, now))
+        return Against(Basis.ITEMS, decide_samples(before, after, metric).verdict)
     return Against(Basis.RUNS, by_runs(first.points[name][1], point, metric, noise.get(series)))
-
-
-def _is_quality(name: str, held: Against | None) -> bool:
-    return held is not None and METRICS[name].kind is MetricKind.QUALITY
-
-
-def _machine(first: Mapping[Load, RunPage], beside: _Beside) -> dict[tuple[str, str], Verdict]:
-    """By Workload and Metric of speed: what the first day's Build took beside this day against what it took then."""
-    found: dict[tuple[str, str], Verdict] = {}
-    for page in first.values():
-        blocks = beside.blocks.get(page.run.workload, ())
-        where = next((one.hardware_hash for one in blocks if one.run.arm is Arm.BASE and one.hardware_hash), None)
-        for metric in measured_in(blocks) if where is not None else ():
-            if metric.kind is MetricKind.SPEED and metric.name in page.points:
-                again = [base for (base, _), _ in pairs_of(blocks, metric.name)]
-                found[page.run.workload, metric.name] = by_machine(page.points[metric.name][1], again, str(where), metric)
-    return found
-
-
-def _whereabouts(context: Context, first: Mapping[Load, RunPage], beside: _Beside) -> str:
-    """What the machine of the comparison has that the first day's had not: hardware, clock policy, driver and libraries."""
-    for page in first.values():
-        base = next((one for one in beside.blocks.get(page.run.workload, ()) if one.run.arm is Arm.BASE), None)
-        again = None if base is None else context.store.pages.run_page(base.run.key)
-        if again is None or again.environment is None or page.environment is None:
-            continue
-        then, now = page.environment, again.environment
-        before = {**then.hardware, "clocks": then.clock_policy, **then.software}
-        return epoch_difference(before, {**now.hardware, "clocks": now.clock_policy, **now.software})
-    return ""
-
-
-def _machine_words(machine: Mapping[tuple[str, str], Verdict], difference: str) -> dict[str, Any]:
-    """Whether the machine is as fast as on the first day, by the Metrics that can tell; with what changed on it."""
-    moved = [f"{' '.join(key)} {one.reason}" for key, one in machine.items() if one.outcome in {Outcome.BETTER, Outcome.WORSE}]
-    outcomes = {one.outcome for one in machine.values()}
-    if Outcome.NOT_COMPARABLE in outcomes:
-        word, reason = "another machine", next(one.reason for one in machine.values() if one.outcome is Outcome.NOT_COMPARABLE)
-    elif moved:
-        word, reason = "drifted", "; ".join(moved)
-    elif not outcomes:
-        word, reason = "not measured", "the first day's Build was not measured again"
-    elif outcomes == {Outcome.UNSURE}:
-        word, reason = "unsure", "; ".join(f"{' '.join(key)} {one.reason}" for key, one in machine.items())
-    else:
-        same = [key for key, one in machine.items() if one.outcome is Outcome.SAME]
-        word, reason = "same", "as fast as on the first day in " + ", ".join(" ".join(key) for key in same)
-    return {"outcome": word, "reason": reason, "changed": difference}
 
 
 def _row(page: RunPage, name: str, held: Against | None, machine: Verdict | None) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from perfd.errors import BadInputError, PerfdError
 from perfd.rules.launches import due, is_owed, late_by, refuse_past
 from perfd.stages.context import Context
 from perfd.stages.subjects import kernels, of_kernel
-from perfd.store.launch_facts import LaunchRow
+from perfd.store.launch_rows import LaunchRow
 from perfd.store.launches import Declared
 
 REHEARSAL = "-rehearsal"

@@ -1,34 +1,19 @@
 """All that is stored of a Launch, in one transaction that only reads."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from perfd.domain.launch import Checkpoint, Effect, LaunchFacts, ModelLaunch, Todo
+from perfd.domain.launch import Effect, LaunchFacts, Todo
 from perfd.domain.subject import Revision
 from perfd.store import reading, tables
+from perfd.store.launch_rows import LaunchRow
 
 S = tables.series.c
 V = tables.revision.c
 R = tables.run.c
 Occ = tables.occasion.c
-
-
-@dataclass(frozen=True)
-class LaunchRow:
-    """A Launch with its Checkpoints in order."""
-
-    id: int
-    launch: ModelLaunch
-    known_at: datetime
-    checkpoints: tuple[Checkpoint, ...]
-
-    def day(self, day: int | None) -> Checkpoint | None:
-        """The Checkpoint of that day."""
-        return next((one for one in self.checkpoints if one.day == day), None)
 
 
 def facts(connection: Connection, row: LaunchRow, todos: tuple[Todo, ...]) -> LaunchFacts:

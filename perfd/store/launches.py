@@ -13,21 +13,18 @@ from perfd.domain.codec import to_json
 from perfd.domain.launch import Checkpoint, LaunchFacts, ModelLaunch
 from perfd.domain.occasion import Occasion, OccasionState
 from perfd.domain.plan import Plan
-from perfd.domain.run import OccasionKind
 from perfd.domain.subject import SubjectKind
 from perfd.errors import BadInputError
 from perfd.store import launch_facts, occasions, tables
-from perfd.store.launch_facts import LaunchRow
+from perfd.store.launch_rows import Beside, LaunchRow, Own, rows, with_occasions
 from perfd.store.plans import open_planned
 from perfd.store.subjects import ensure_subject
 from perfd.store.todos import Todos
-from perfd.store.writing import AnyRow, clean
+from perfd.store.writing import clean
 
 L = tables.launch.c
 K = tables.checkpoint.c
 Occ = tables.occasion.c
-Own = tables.occasion.alias("own")
-Beside = tables.occasion.alias("beside")
 
 
 class Declared(StrEnum):
@@ -51,7 +48,7 @@ class Launches:
         """
         with self.engine.begin() as connection:
             launch_id, new = _ensure(connection, launch, now)
-            standing = _rows(connection, L.id == launch_id)[0]
+            standing = rows(connection, L.id == launch_id)[0]
             if not new and standing.launch == launch:
                 return Declared.SAME
             _refuse_rewriting(standing, launch)
@@ -63,18 +60,18 @@ class Launches:
     def every(self) -> tuple[LaunchRow, ...]:
         """All Launches, the newest day 0 first."""
         with self.engine.begin() as connection:
-            return _rows(connection)
+            return rows(connection)
 
     def find(self, model: str, engine: str | None = None) -> tuple[LaunchRow, ...]:
         """The Launches of a Model (on that Engine)."""
         where = (L.model == model,) if engine is None else (L.model == model, tables.subject.c.name == engine)
         with self.engine.begin() as connection:
-            return _rows(connection, *where)
+            return rows(connection, *where)
 
     def numbered(self, launch_id: int) -> LaunchRow | None:
         """The Launch with that number."""
         with self.engine.begin() as connection:
-            return next(iter(_rows(connection, L.id == launch_id)), None)
+            return next(iter(rows(connection, L.id == launch_id)), None)
 
     def facts(self, row: LaunchRow) -> LaunchFacts:
         """Everything that is stored of a Launch: reports, Changes, Revisions, and what it can still use."""
@@ -109,8 +106,8 @@ class Launches:
 
     def _of(self, where: ColumnElement[bool]) -> tuple[LaunchRow, Checkpoint] | None:
         with self.engine.begin() as connection:
-            found = connection.execute(_with_occasions(select(K.launch_id, K.day)).where(where)).first()
-            row = None if found is None else _rows(connection, L.id == found.launch_id)[0]
+            found = connection.execute(with_occasions(select(K.launch_id, K.day)).where(where)).first()
+            row = None if found is None else rows(connection, L.id == found.launch_id)[0]
         day = None if row is None or found is None else row.day(found.day)
         return None if row is None or day is None else (row, day)
 
@@ -213,54 +210,3 @@ def _write_days(connection: Connection, launch_id: int, standing: LaunchRow, lau
 def _id(launch: ModelLaunch) -> Any:
     asked = select(L.id).join(tables.subject).where(L.model == launch.model, tables.subject.c.name == launch.engine)
     return asked.scalar_subquery()
-
-
-def _with_occasions(asked: Any) -> Any:
-    return (
-        asked.select_from(tables.checkpoint)
-        .outerjoin(Own, Own.c.id == K.occasion_id)
-        .outerjoin(Beside, Beside.c.id == K.comparison_id)
-    )
-
-
-def _rows(connection: Connection, *where: ColumnElement[bool]) -> tuple[LaunchRow, ...]:
-    asked = select(tables.launch, tables.subject.c.name.label("engine")).join(tables.subject).where(*where)
-    found = connection.execute(asked.order_by(L.at.desc(), L.id.desc())).all()
-    days: dict[int, list[AnyRow]] = {row.id: [] for row in found}
-    columns = (
-        tables.checkpoint,
-        *(Own.c[name].label(f"own_{name}") for name in ("kind", "nominal_at", "label", "state", "opened_at", "closed_at")),
-        *(Beside.c[name].label(f"beside_{name}") for name in ("kind", "nominal_at", "label")),
-    )
-    of_these = _with_occasions(select(*columns)).where(K.launch_id.in_(days)).order_by(K.day)
-    for row in connection.execute(of_these):
-        days[row.launch_id].append(row)
-    return tuple(_as_launch(row, days[row.id]) for row in found)
-
-
-def _as_launch(row: AnyRow, days: list[AnyRow]) -> LaunchRow:
-    launch = ModelLaunch(
-        row.model, row.engine, row.at, tuple(day.day for day in days) or (0,), tuple(row.suites), row.compare_minutes
-    )
-    return LaunchRow(row.id, launch, row.known_at, tuple(_as_checkpoint(launch.name, day) for day in days))
-
-
-def _as_checkpoint(launch: str, row: AnyRow) -> Checkpoint:
-    return Checkpoint(
-        launch=launch,
-        day=row.day,
-        due_at=row.due_at,
-        owed=row.owed,
-        occasion=_occasion(row, "own"),
-        state=None if row.own_state is None else OccasionState(row.own_state),
-        opened_at=row.own_opened_at,
-        closed_at=row.own_closed_at,
-        comparison=_occasion(row, "beside"),
-        why_no_comparison=row.why_no_comparison,
-        launched_with=row.launched_with,
-    )
-
-
-def _occasion(row: AnyRow, which: str) -> Occasion | None:
-    kind, at, label = (getattr(row, f"{which}_{name}") for name in ("kind", "nominal_at", "label"))
-    return None if kind is None else Occasion(OccasionKind(kind), at, label)

@@ -41,6 +41,10 @@ def test_a_checkpoint_runs_every_suite_and_not_the_nightly_subset(world: Release
     assert {"speed", "long", "accuracy"} == {run.suite for run in runs}
     assert {RunState.DONE} == {run.state for run in runs}
     assert {"m3"} == {run.model for run in runs}
+    (build,) = world.store.pages.occasion(opened).builds
+    assert frozenset({build.digest}) == world.store.launches.kept_builds()
+    lines = world.report()["roofline"]
+    assert [(None, True)] * 3 == [(line["days"]["0"]["mfu"], bool(line["days"]["0"]["why"])) for line in lines]
 
 
 def test_nothing_is_opened_before_its_time_and_each_day_once(world: Released) -> None:
@@ -142,17 +146,6 @@ def test_software_that_became_faster_is_told_from_a_machine_that_became_slower(w
     }
 
 
-def test_a_machine_that_stayed_is_called_the_same(world: Released) -> None:
-    world.commit("Begin")
-    world.launch(0, 7)
-    world.day(0)
-    world.commit("Fuse the norms", token_s=0.008)
-    world.day(7)
-
-    machine = world.report()["days"][1]["machine"]
-    assert ("same", "") == (machine["outcome"], machine["changed"])
-
-
 def test_a_machine_that_was_replaced_is_named_and_its_runs_are_not_compared(world: Released) -> None:
     world.commit("Begin")
     world.launch(0, 7, minutes=0.0)
@@ -196,6 +189,7 @@ def test_faster_but_worse_in_quality_is_worse_and_loses_the_floor(world: Release
     assert "lost" == day["quality"]["floor"]
     assert "texts nll_nats" in day["quality"]["reason"]
     assert told["sentence"].endswith("the floor of quality is lost.")
+    assert ("same", "") == (day["machine"]["outcome"], day["machine"]["changed"])
 
 
 def test_the_report_tells_commits_flags_and_weights_that_changed(world: Released) -> None:
@@ -241,17 +235,6 @@ def test_a_change_of_the_series_between_two_days_is_what_its_build_brought(world
     assert ("chat itl_s", "better", -0.2) == tuple(todo["measured"][name] for name in ("what", "outcome", "effect"))
 
 
-def test_a_roofline_that_is_not_measured_says_why(world: Released) -> None:
-    world.commit("Begin")
-    world.launch(0)
-    world.day(0)
-
-    lines = world.report()["roofline"]
-    assert {"agent", "chat", "texts"} == {line["workload"] for line in lines}
-    assert {None} == {line["days"]["0"]["mfu"] for line in lines}
-    assert all(line["days"]["0"]["why"] for line in lines)
-
-
 def test_what_could_not_be_measured_is_told_and_compared_with_nothing(world: Released) -> None:
     world.commit("Begin")
     world.launch(0, 7)
@@ -281,16 +264,6 @@ def test_the_minutes_of_a_launch_bound_its_comparison(world: Released) -> None:
     world.day(7)
 
     assert 4 == len(_comparison_runs(world))
-
-
-def test_the_builds_of_checkpoints_are_kept(world: Released) -> None:
-    first = world.commit("Begin")
-    world.launch(0)
-    (opened,) = world.day(0)
-
-    (build,) = world.store.pages.occasion(opened).builds
-    assert first == build.revision
-    assert frozenset({build.digest}) == world.store.launches.kept_builds()
 
 
 def test_a_rehearsal_is_measured_on_random_weights_and_enters_a_series_of_its_own(world: Released) -> None:
