@@ -65,7 +65,7 @@ def sentence(question: Question, found: DifferingList) -> str:
     many = sum(found.counts.values())
     if not many:
         return f"Nothing was measured both in {question.base.words} and in {question.head.words}."
-    told = ", ".join(f"{number} {word}" for word, number in found.counts.items() if number)
+    told = ", ".join(f"{number:,} {word}" for word, number in found.counts.items() if number)
     return f"{_capital(question.head.words)} against {question.base.words}: {told} of {plural(many, 'Series', 'Series')}."
 
 

@@ -67,7 +67,7 @@ def home(summary: NightSummary | None, regressions_open: int, now: datetime) -> 
 def verdicts(counts: Mapping[Outcome, int]) -> str:
     """As in 1 worse, 2 better, 39 same: the worst comes first."""
     order = (Outcome.WORSE, Outcome.BETTER, Outcome.SAME, Outcome.UNSURE, Outcome.NOT_COMPARABLE)
-    return ", ".join(f"{counts[one]} {one.value}" for one in order if counts.get(one)) or "nothing was judged"
+    return ", ".join(f"{counts[one]:,} {one.value}" for one in order if counts.get(one)) or "nothing was judged"
 
 
 def series(page: SeriesPage) -> str:

@@ -10,7 +10,7 @@ from perfd.domain.verdict import Verdict
 from perfd.site import documents, sentences
 from perfd.site.fresh import kept
 from perfd.site.numbers import effect_between, percent, percents, scale_of
-from perfd.site.parameters import Rows, SeriesId
+from perfd.site.parameters import MOST_POINTS, Rows, SeriesId
 from perfd.site.rows import better_word, change_word
 from perfd.site.site import Here, Site
 from perfd.site.troubles import NotHereError
@@ -53,6 +53,7 @@ def _page(site: Site, series_id: int, rows: int) -> HTMLResponse:
         scale=scale_of(page.info.metric.unit, page.extent),
         points=table(page.points)[-rows:],
         total=page.total,
+        most=MOST_POINTS,
         rows=rows,
         changes=[one._asdict() for one in _changes(page)],
         last_word=verdict.outcome.value if verdict else None,

@@ -53,7 +53,7 @@ def _column(site: Site, span: Span, moved: tuple[tuple[str, int], ...], last: da
         changes=(("better", span.changes_better), ("worse", span.changes_worse)),
         coverage=f"{done:,} of {plural(planned, 'Run')}",
         unmeasured=unmeasured,
-        regressions=f"{span.regressions} opened, {span.regressions_open} still open",
+        regressions=f"{span.regressions} opened, {span.regressions_open} open now",
         alarms=_alarms(believed.false_alarms(site, now, span.days)),
         since="" if one else f"{last - timedelta(days=span.days):%Y-%m-%d}",
     )
@@ -65,7 +65,7 @@ def _moved(found: Movement) -> tuple[tuple[str, int], ...]:
 
 def _alarms(counted: dict[str, int | float]) -> str:
     if not counted["of"]:
-        return "nothing counted"
+        return "none counted"
     return f"{percent(counted['rate']).lstrip('+')} of {counted['of']}"
 
 
@@ -75,7 +75,8 @@ def sentence(found: list[Column]) -> str:
         moved = dict(column.moved)
         better, worse, within = (moved.get(word, 0) for word in ("better", "worse", "within the bar"))
         if column.days > 1 and better + worse + within:
-            return f"In {column.days} days {_balance(better, worse)}: {better} better, {worse} worse, {within} within their bar."
+            counts = f"{better:,} better, {worse:,} worse, {within:,} within their bar"
+            return f"In {column.days} days {_balance(better, worse)}: {counts}."
     return ""
 
 

@@ -58,8 +58,8 @@ class Row:
 
     def line(self) -> str:
         """The row as text."""
-        ratio = f"{self.p50 / self.sql_p50:5.1f}" if self.sql_p50 else "    –"
-        sql = f"{self.sql_p50:8.1f}" if self.sql_p50 else "       –"
+        ratio = f"{self.p50 / self.sql_p50:5.1f}" if self.sql_p50 else "    -"
+        sql = f"{self.sql_p50:8.1f}" if self.sql_p50 else "       -"
         goal = "" if self.goal is None else f"{self.at} {'≥' if self.more else '≤'} {self.goal:,.0f}"
         word = {None: "", True: "met", False: "MISSED"}[self.met]
         numbers = "".join(f"{value:10,.1f}" for value in (self.p50, self.p95, self.p99))
@@ -111,10 +111,12 @@ class Bench:
 
 
 POINTS = "SELECT series_id, ordinal, measured_at, value, low, high FROM point WHERE series_id = ANY(%s) ORDER BY 1, 2, 3, run_id"
-FULL = """SELECT p.*, r.key, b.digest, v.name, v.title, o.name FROM point p JOIN run r ON r.id = p.run_id JOIN build b ON b.id = p.build_id
+FULL = """SELECT p.*, r.key, b.digest, v.name, v.title, o.name FROM point p
+    JOIN run r ON r.id = p.run_id JOIN build b ON b.id = p.build_id
     JOIN revision v ON v.id = p.revision_id JOIN occasion o ON o.id = p.occasion_id WHERE p.series_id = %s ORDER BY p.ordinal"""
-LATEST = """SELECT s.*, l.value, l.low, l.high, l.outcome, j.name, w.name, m.name FROM series_latest l JOIN series s ON s.id = l.series_id
-    JOIN subject j ON j.id = s.subject_id JOIN workload w ON w.id = s.workload_id JOIN metric m ON m.id = s.metric_id"""
+LATEST = """SELECT s.*, l.value, l.low, l.high, l.outcome, j.name, w.name, m.name FROM series_latest l
+    JOIN series s ON s.id = l.series_id JOIN subject j ON j.id = s.subject_id
+    JOIN workload w ON w.id = s.workload_id JOIN metric m ON m.id = s.metric_id"""
 PAIRS = """SELECT b.series_id, b.value, h.value FROM point b JOIN point h USING (series_id)
     WHERE b.occasion_id = %s AND h.occasion_id = %s ORDER BY abs(h.value / b.value - 1) DESC"""
 
@@ -126,7 +128,7 @@ def charts(bench: Bench) -> Iterator[Row]:
         return "/api/v1/points?series=" + ",".join(map(str, bench.some(20)))
 
     http, sql = bench.beside(twenty, lambda: (POINTS, [bench.some(20)]))
-    yield of("20 Series × 2,000 Points", http, 150, sql_s=sql)
+    yield of("20 Series of 2,000 Points", http, 150, sql_s=sql)
     http, sql = bench.beside(lambda: f"/api/v1/points?series={bench.some(1)[0]}", lambda: (POINTS, [bench.some(1)]))
     yield of("one Series, to be drawn", http, 50, sql_s=sql)
     http, sql = bench.beside(lambda: f"/api/v1/series/{bench.some(1)[0]}", lambda: (FULL, [bench.some(1)[0]]))

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
 import site_database as made
+from numpy.typing import NDArray
 
 from perfd.domain.arrival import Arrival, Identity
 from perfd.domain.environment import Device, Environment
@@ -86,12 +88,13 @@ def results_file(number: int, samples: int = SAMPLES) -> bytes:
 
 
 def write_a_night(url: str, runs_per_s: float, until: float) -> int:
-    """Runs of the known Series arrive one after the other until that time (time.time()); how many did. For a process of its own."""
+    """Runs of the known Series arrive one after the other until that time (time.time()); how many did. In its own process."""
     store = Store(make_engine(url))
+    level = made.history(11)[-1]
     number, began = 0, time.time()
     moment = datetime.now(UTC).replace(microsecond=0)
     while time.time() < until:
-        arrival = _night_run(number, moment)
+        arrival = _night_run(number, moment, level)
         points = {one.name: reduce_samples(one.values, METRICS[one.name]) for one in arrival.results.samples}
         store.arrivals.take(arrival, points, datetime.now(UTC))
         number += 1
@@ -99,14 +102,20 @@ def write_a_night(url: str, runs_per_s: float, until: float) -> int:
     return number
 
 
-def _night_run(number: int, moment: datetime) -> Arrival:
+def _night_run(number: int, moment: datetime, level: NDArray[np.float64]) -> Arrival:
     """One Run of ten Metrics with five hundred Samples each, of an Engine, Workload, Model and device that have Series."""
-    one = made.COMBINATIONS[number % len(made.COMBINATIONS)]
+    place = number % len(made.COMBINATIONS)
+    one = made.COMBINATIONS[place]
     workload, device = made.WORKLOADS[one.workload], made.DEVICES[one.device]
     chance = random.Random(number)
     samples = tuple(
-        MetricSamples(name, METRICS[name].unit, METRICS[name].better, tuple(level * chance.gauss(1, 0.01) for _ in range(500)))
-        for name, level in made.LEVELS.items()
+        MetricSamples(
+            name,
+            METRICS[name].unit,
+            METRICS[name].better,
+            tuple(float(level[place * len(made.NAMES) + at]) * chance.gauss(1, 0.01) for _ in range(500)),
+        )
+        for at, name in enumerate(made.NAMES)
     )
     environment = Environment(Device(f"box-{one.device}", "all", device), {"gpu": device}, "locked", {"driver": "580"})
     results = Results(RunState.DONE, samples, moment, moment + timedelta(seconds=20), environment)
@@ -125,6 +134,16 @@ def _night_run(number: int, moment: datetime) -> Arrival:
     return Arrival(identity, results, f"bench-{moment.timestamp():.0f}-{number}")
 
 
+@dataclass(frozen=True)
+class Habit:
+    """How somebody reads."""
+
+    think_s: float
+    """Between two pages, on average."""
+    series: int
+    """Of how many Series."""
+
+
 @dataclass
 class Crowd:
     """What many readers saw."""
@@ -136,23 +155,21 @@ class Crowd:
 def crowd(url: str, readers: int, for_s: float, think_s: float, series: int) -> Crowd:
     """So many people read for a while: each opens a page and what its charts ask for, thinks, and opens another."""
     seen = Crowd()
-    asyncio.run(_crowd(url, readers, for_s, think_s, series, seen))
+    asyncio.run(_crowd(url, readers, for_s, Habit(think_s, series), seen))
     return seen
 
 
-async def _crowd(url: str, readers: int, for_s: float, think_s: float, series: int, seen: Crowd) -> None:
+async def _crowd(url: str, readers: int, for_s: float, habit: Habit, seen: Crowd) -> None:
     limits = httpx.Limits(max_connections=readers, max_keepalive_connections=readers)
     async with httpx.AsyncClient(base_url=url, timeout=60, limits=limits) as client:
         until = time.perf_counter() + for_s
-        await asyncio.gather(*(_reader(client, random.Random(one), until, think_s, series, seen) for one in range(readers)))
+        await asyncio.gather(*(_reader(client, random.Random(one), until, habit, seen) for one in range(readers)))
 
 
-async def _reader(
-    client: httpx.AsyncClient, chance: random.Random, until: float, think_s: float, series: int, seen: Crowd
-) -> None:
-    await asyncio.sleep(chance.random() * think_s)
+async def _reader(client: httpx.AsyncClient, chance: random.Random, until: float, habit: Habit, seen: Crowd) -> None:
+    await asyncio.sleep(chance.random() * habit.think_s)
     while time.perf_counter() < until:
-        one = chance.randint(1, series)
+        one = chance.randint(1, habit.series)
         kind = chance.random()
         if kind < 0.3:
             asked = ["/"]
@@ -161,7 +178,7 @@ async def _reader(
         elif kind < 0.9:
             asked = [f"/series/{one}", f"/api/v1/series/{one}"]
         else:
-            ids = ",".join(str(chance.randint(1, series)) for _ in range(20))
+            ids = ",".join(str(chance.randint(1, habit.series)) for _ in range(20))
             asked = [f"/charts?series={ids}", f"/api/v1/points?series={ids}"]
         for address in asked:
             began = time.perf_counter()
@@ -172,7 +189,7 @@ async def _reader(
             except httpx.HTTPError as error:
                 seen.errors.append(f"{address}: {type(error).__name__}")
             seen.times_s.append(time.perf_counter() - began)
-        await asyncio.sleep(chance.expovariate(1 / think_s))
+        await asyncio.sleep(chance.expovariate(1 / habit.think_s))
 
 
 def _day(ago: int) -> str:

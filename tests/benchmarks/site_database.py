@@ -96,7 +96,7 @@ NAMES = tuple(LEVELS)
 
 def say(sentence: str) -> None:
     """One line of progress."""
-    print(f"{time.strftime('%H:%M:%S')}  {sentence}", file=sys.stderr, flush=True)
+    sys.stderr.write(f"{time.strftime('%H:%M:%S')}  {sentence}\n")
 
 
 def copy(connection: psycopg.Connection, table: str, columns: str, rows: Iterable[Sequence[Any]]) -> None:
@@ -217,7 +217,8 @@ def _write_nights(connection: psycopg.Connection, first: datetime, nights: range
     _write_builds(connection, first, nights)
     columns = (
         "id, key, occasion_id, build_id, workload_id, model_id, quantisation, parallelism, device_class, state, attempts, "
-        "device_id, environment_id, queued_at, started_at, finished_at, harness_version, definitions_version, results_digest, extra"
+        "device_id, environment_id, queued_at, started_at, finished_at, harness_version, definitions_version, results_digest, "
+        "extra"
     )
     copy_lines(connection, "run", columns, (_run(first, night, place) for night in nights for place in range(len(COMBINATIONS))))
     points = (
@@ -280,7 +281,8 @@ def _points(first: datetime, nights: range, values: NDArray[np.float64]) -> Iter
         row = values[night].tolist()
         for place, one in enumerate(COMBINATIONS):
             build = night * len(ENGINES) + one.engine + 1
-            head = f"{_run_id(night, place)}\t{build}\t{build}\t{night + 1}\t{one.device + 1}\t{night + 1}\t{_began(first, night, place)}"
+            began = _began(first, night, place)
+            head = f"{_run_id(night, place)}\t{build}\t{build}\t{night + 1}\t{one.device + 1}\t{night + 1}\t{began}"
             for metric in range(many):
                 value = row[place * many + metric]
                 yield f"{place * many + metric + 1}\t{head}\t{value}\t{value * 0.994}\t{value * 1.006}\t{ends[one.device]}"
@@ -301,12 +303,14 @@ def _write_verdicts(connection: psycopg.Connection) -> None:
     say("judging the last nights")
     connection.execute(
         """
-        INSERT INTO verdict (series_id, occasion_id, outcome, reason, detector, n, effect, low, high, bar, q, noise, mde, judged_at)
+        INSERT INTO verdict (series_id, occasion_id, outcome, reason, detector, n, effect, low, high, bar, q, noise, mde,
+            judged_at)
         SELECT s.id, o.id, w.outcome, 'The newest Points against the level before them.', 'bench/1', 40,
             CASE w.outcome WHEN 'better' THEN -0.06 WHEN 'worse' THEN 0.05 ELSE 0.001 END, -0.01, 0.01, 0.03, 0.2,
             0.008 + (s.id %% 7) * 0.001, '{"4": 0.04, "7": 0.03, "14": 0.02}', o.closed_at
         FROM series AS s CROSS JOIN occasion AS o CROSS JOIN LATERAL (
-            SELECT CASE WHEN hashint8(s.id * 7919 + o.id) %% 40 = 0 THEN 'better' WHEN hashint8(s.id * 104729 + o.id) %% 50 = 0 THEN 'worse'
+            SELECT CASE WHEN hashint8(s.id * 7919 + o.id) %% 40 = 0 THEN 'better'
+                WHEN hashint8(s.id * 104729 + o.id) %% 50 = 0 THEN 'worse'
                 WHEN hashint8(s.id + o.id) %% 10 = 0 THEN 'unsure' ELSE 'same' END AS outcome) AS w
         WHERE o.kind = 'night' AND o.id > %s AND s.id <= %s
         ON CONFLICT DO NOTHING""",
@@ -332,15 +336,14 @@ def _write_changes(connection: psycopg.Connection) -> None:
         """
         WITH opened AS (
             INSERT INTO regression (subject_id, state, title, build_id, occasion_id, opened_at, moved_at)
-            SELECT s.subject_id, 'detected', 'vllm: ttft_s 5 % worse on chat-short', c.build_id, c.found_in, c.detected_at, c.detected_at
+            SELECT s.subject_id, 'detected', 'vllm: ttft_s worse on chat-short', c.build_id, c.found_in, c.detected_at,
+                c.detected_at
             FROM change AS c JOIN series AS s ON s.id = c.series_id WHERE c.found_in = %s AND c.worse ORDER BY c.id LIMIT 10
             RETURNING id, build_id
         ), numbered AS (SELECT id, row_number() OVER (ORDER BY id) AS place FROM opened)
         INSERT INTO regression_member (regression_id, change_id)
         SELECT n.id, c.id FROM numbered AS n JOIN (
-            SELECT id, row_number() OVER (ORDER BY id) AS place FROM change WHERE found_in = %s AND worse) AS c USING (place)""".replace(
-            "5 %", "5 %%"
-        ),
+            SELECT id, row_number() OVER (ORDER BY id) AS place FROM change WHERE found_in = %s AND worse) AS c USING (place)""",
         [NIGHTS - 3, NIGHTS - 3],
     )
 
@@ -359,8 +362,8 @@ def _write_long_series(connection: psycopg.Connection, first: datetime) -> None:
     )
     connection.execute(
         """
-        INSERT INTO point (series_id, run_id, build_id, revision_id, occasion_id, device_id, ordinal, measured_at, value, low, high,
-            n, hardware_hash, epoch)
+        INSERT INTO point (series_id, run_id, build_id, revision_id, occasion_id, device_id, ordinal, measured_at, value, low,
+            high, n, hardware_hash, epoch)
         SELECT %s, r.id, r.build_id, r.build_id, r.occasion_id, 1, r.occasion_id, r.started_at,
             v.value, v.value * 0.99, v.value * 1.01, 12, e.hardware_hash, e.epoch
         FROM run AS r JOIN environment AS e ON e.id = 1
@@ -375,9 +378,8 @@ def _count_on(connection: psycopg.Connection) -> None:
     say("VACUUM ANALYZE")
     for table in tables.METADATA.tables.values():
         if "id" in table.c and table.c.id.identity is not None:
-            connection.execute(
-                f"SELECT setval(pg_get_serial_sequence('\"{table.name}\"', 'id'), greatest(1, (SELECT max(id) FROM {table.name})))"
-            )
+            last = f"SELECT max(id) FROM {table.name}"  # noqa: S608  # the tables' own names
+            connection.execute(f"SELECT setval(pg_get_serial_sequence('\"{table.name}\"', 'id'), greatest(1, ({last})))")
     connection.commit()
     connection.autocommit = True
     connection.execute("VACUUM ANALYZE")

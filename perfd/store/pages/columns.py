@@ -92,13 +92,13 @@ class Columns:
 
 def charts(connection: Connection, ids: Sequence[int], window: Window) -> list[str]:
     """One JSON object a Series that exists, in the order of `ids`; numbers rounded to single precision, for they are drawn."""
-    totals: dict[int, int] = dict(connection.execute(text(_COUNT), {"ids": list(ids)}).all())
+    totals = _totals(connection, ids)
     return [_chart(connection, one, totals[one], window) for one in ids if one in totals]
 
 
 def whole(connection: Connection, series_id: int, window: Window) -> Columns:
     """The Points of the window with their Runs, Builds, Revisions and occasions."""
-    total = dict(connection.execute(text(_COUNT), {"ids": [series_id]}).all()).get(series_id, 0)
+    total = _totals(connection, [series_id]).get(series_id, 0)
     many = window.many(total)
     if not many:
         return Columns(total, 0, 0, "[[],[],[],[]]", _NO_POINTS, "[]")
@@ -118,6 +118,10 @@ def extremes(values: NDArray[np.float64], most: int) -> Whole:
     if full < len(values):
         chosen.append([full + int(values[full:].argmin()), full + int(values[full:].argmax())])
     return np.unique(np.concatenate([np.asarray(one, dtype=np.int64) for one in chosen]))
+
+
+def _totals(connection: Connection, ids: Sequence[int]) -> dict[int, int]:
+    return {row.series_id: row.count for row in connection.execute(text(_COUNT), {"ids": list(ids)})}
 
 
 def _chart(connection: Connection, series_id: int, total: int, window: Window) -> str:

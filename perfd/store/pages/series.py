@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, literal, or_, select
 
 from perfd.domain.metric import MetricKind
 from perfd.domain.suite import WorkloadClass
@@ -45,7 +45,8 @@ def listed(
     hidden = unmoved() if fold else None
     words = W["class"]
     kept = _lines().where(*conditions(wanted))
-    counted = kept.with_only_columns(words, func.count(), func.count().filter(hidden) if fold else 0).group_by(words)
+    quiet = literal(0) if hidden is None else func.count().filter(hidden)
+    counted = kept.with_only_columns(words, func.count(), quiet).group_by(words)
     counts: list[Any] = list(connection.execute(counted).all())
     place = case({one.value: number for number, one in enumerate(order)}, value=words, else_=len(order))
     text = (tables.subject.c.name, W.name, S.model, M.name)
@@ -57,7 +58,7 @@ def listed(
     return SeriesList(
         rows=tuple(found[one] for one in ids),
         total=sum(total for _, total, _ in counts),
-        quiet={WorkloadClass(one): quiet for one, _, quiet in counts if quiet},
+        quiet={WorkloadClass(one): number for one, _, number in counts if number},
     )
 
 
