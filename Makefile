@@ -9,7 +9,7 @@ RUN := .venv/bin/python -m
 # pip's new-version notice and caches of bytecode are noise in a log that people read.
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: node help nightly serve test lint types format doctor bench-bisect bench-compare bench-detect bench-load chaos clean
+.PHONY: node help nightly serve test lint types format doctor bench-bisect bench-compare bench-detect bench-load chaos bench-site clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -63,6 +63,13 @@ chaos: .venv/ready  ## kill worker, clock, site and Postgres at random in real n
 DATA ?= ../shared/data
 bench-detect: .venv/ready  ## how well changes are found, on planted and real noise (RIVALS=PYTHON: beside three other tools)
 	@.venv/bin/python tests/benchmarks/detect.py --data '$(DATA)' $(if $(RIVALS),--rivals '$(RIVALS)') $(if $(QUICK),--quick)
+
+# FOLDER keeps the database of ten million Points (made on the first call: minutes, 10 GB); ONLY names measures: charts lists ingest …
+FOLDER ?=
+ONLY ?=
+bench-site: .venv/ready-dev  ## how fast the site is over ten million Points, on a quiet host (FOLDER=, ONLY=, JSON=)
+	@.venv/bin/python tests/benchmarks/site.py $(if $(FOLDER),--folder '$(FOLDER)') $(if $(ONLY),--only $(ONLY)) \
+	  $(if $(JSON),--json '$(JSON)')
 
 clean:  ## forget the virtual environment; .perfd (results, builds) is kept
 	rm -rf .venv
