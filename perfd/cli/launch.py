@@ -119,6 +119,25 @@ def _listed(context: Context, row: LaunchRow) -> dict[str, Any]:
     return {name: report[name] for name in kept} | {"alarms": [one.sentence for one in missed(row.checkpoints, now)]}
 
 
+@launch.command("drop")
+@click.argument("model")
+@click.option("--engine", required=True, help="The engine of the launch.")
+@json_option
+@click.pass_obj
+def drop(config_path: Path | None, model: str, engine: str, as_json: bool) -> int:
+    """Owe no more days of MODEL's launch. What was measured stays; `perfd launch add` owes the days to come again."""
+    with Teller() as tell, opened(config_path, tell) as context:
+        found = context.store.launches.find(model, engine)
+        if not found:
+            raise BadInputError(f"there is no launch of {model!r} on {engine!r}; `perfd launch list` tells them")
+        dropped = context.store.launches.drop(found[0].launch)
+    if as_json:
+        answer({"dropped": dropped})
+    else:
+        click.echo(f"{found[0].launch.name}: {dropped} days are owed no more")
+    return FINE
+
+
 @launch.command("report")
 @click.argument("models", nargs=-1)
 @click.option("--engine", help="Only launches on this engine.")

@@ -91,6 +91,9 @@ def open_due_checkpoints(context: Context) -> tuple[Occasion, ...]:
 
 def _declare_configured(context: Context, launch: ModelLaunch) -> None:
     """A Launch of the file stands there; the days that had passed when it was first seen are not owed."""
+    standing = context.store.launches.find(launch.model, launch.engine)
+    if standing and standing[0].launch == launch:
+        return  # also where a person has dropped it since
     now = context.now()
     owed = frozenset(day for day in launch.days if is_owed(launch, day, now))
     try:

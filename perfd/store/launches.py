@@ -49,13 +49,22 @@ class Launches:
         with self.engine.begin() as connection:
             launch_id, new = _ensure(connection, launch, now)
             standing = rows(connection, L.id == launch_id)[0]
-            if not new and standing.launch == launch:
+            back = {one.day for one in standing.checkpoints if one.occasion is None and not one.owed and one.day in owed}
+            if not new and standing.launch == launch and not back:
                 return Declared.SAME
             _refuse_rewriting(standing, launch)
             values = {"at": launch.at, "suites": list(launch.suites), "compare_minutes": launch.compare_minutes}
             connection.execute(update(tables.launch).where(L.id == launch_id).values(**values))
             _write_days(connection, launch_id, standing, launch, owed)
+            revived = update(tables.checkpoint).where(K.launch_id == launch_id, K.day.in_(back))
+            connection.execute(revived.values(owed=True))
             return Declared.NEW if new else Declared.CHANGED
+
+    def drop(self, launch: ModelLaunch) -> int:
+        """The days that were not opened are owed no more; how many these were. What was measured stays."""
+        waiting = update(tables.checkpoint).where(K.launch_id == _id(launch), K.occasion_id.is_(None), K.owed)
+        with self.engine.begin() as connection:
+            return connection.execute(waiting.values(owed=False)).rowcount
 
     def every(self) -> tuple[LaunchRow, ...]:
         """All Launches, the newest day 0 first."""

@@ -89,6 +89,17 @@ def test_a_launch_is_declared_listed_and_declared_again_without_effect(shell: Sh
     assert "m3 on tiny" in out
 
 
+def test_a_launch_that_was_called_off_is_owed_no_more_and_may_come_back(shell: Shell) -> None:
+    words = ("launch", "add", "m3", "--engine", "tiny", "--at", SOON)
+    shell.run(*words)
+    assert (0, {"dropped": 3}) == shell.asked("launch", "drop", "m3", "--engine", "tiny")
+    assert ["not owed"] * 3 == [day["state"] for day in shell.asked("launch", "list")[1]["launches"][0]["days"]]
+    assert (0, {"dropped": 0}) == shell.asked("launch", "drop", "m3", "--engine", "tiny")
+    assert "changed" == shell.asked(*words)[1]["done"]
+    assert ["to come"] * 3 == [day["state"] for day in shell.asked("launch", "list")[1]["launches"][0]["days"]]
+    assert "there is no launch of 'm4' on 'tiny'" in shell.run("launch", "drop", "m4", "--engine", "tiny")[2]
+
+
 def test_without_launches_the_commands_say_how_to_declare_one(shell: Shell) -> None:
     assert (0, {"launches": []}) == shell.asked("launch", "list")
     assert "perfd launch add MODEL --engine E --at TIME" in shell.run("launch", "list")[1]

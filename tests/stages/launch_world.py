@@ -178,7 +178,8 @@ class Released:
         jitter = 1.0 + 0.0005 * (int(claimed.key[:8], 16) % 5 - 2)
         token_s = self.machine.token_s[revision] * self.machine.slower * jitter
         gaps = [token_s * (1.0 + 0.001 * (place % 5 - 2)) for place in range(40)]
-        return [samples(*gaps, name="itl_s"), samples(1.0 / token_s, name="output_tokens_per_s")]
+        speed = [samples(*gaps, name="itl_s"), samples(1.0 / token_s, name="output_tokens_per_s")]
+        return [*speed, samples(0.003 / token_s, name="mbu")] if claimed.workload.name == "chat" else speed
 
     def report(self) -> dict[str, object]:
         row = self.store.launches.find("m3", "tiny")[0]

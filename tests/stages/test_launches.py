@@ -11,6 +11,7 @@ from launch_world import DAY_0, Released, released
 from perfd.domain.launch import ModelLaunch, TodoState
 from perfd.domain.occasion import OccasionState
 from perfd.domain.run import OccasionKind, RunState
+from perfd.domain.subject import Revision, SubjectKind
 from perfd.domain.verdict import Change, ChangeKind, ChangeStatus, Judgement, Outcome, Verdict
 from perfd.errors import BadInputError
 from perfd.rules.launches import late_by, missed
@@ -43,8 +44,9 @@ def test_a_checkpoint_runs_every_suite_and_not_the_nightly_subset(world: Release
     assert {"m3"} == {run.model for run in runs}
     (build,) = world.store.pages.occasion(opened).builds
     assert frozenset({build.digest}) == world.store.launches.kept_builds()
-    lines = world.report()["roofline"]
-    assert [(None, True)] * 3 == [(line["days"]["0"]["mfu"], bool(line["days"]["0"]["why"])) for line in lines]
+    shares = {line["workload"]: line["days"]["0"] for line in world.report()["roofline"]}
+    assert (0.3, "") == (pytest.approx(shares["chat"]["mbu"], abs=0.001), shares["chat"]["why"])
+    assert {(None, True)} == {(shares[name]["mbu"], bool(shares[name]["why"])) for name in ("agent", "texts")}
 
 
 def test_nothing_is_opened_before_its_time_and_each_day_once(world: Released) -> None:
@@ -194,6 +196,7 @@ def test_faster_but_worse_in_quality_is_worse_and_loses_the_floor(world: Release
 
 def test_the_report_tells_commits_flags_and_weights_that_changed(world: Released) -> None:
     world.commit("Begin")
+    kernel(world, "0" * 64)
     world.launch(0, 7)
     world.day(0)
     world.commit("Fuse the norms", token_s=0.008)
@@ -202,6 +205,7 @@ def test_the_report_tells_commits_flags_and_weights_that_changed(world: Released
     flags = replace(engine, launch=replace(engine.launch, command=(*engine.launch.command, "--fast")))
     quantised = replace(model, quantisation="Q4_0")
     world.context = replace(world.context, config=replace(world.context.config, engines=(flags,), models=(quantised,)))
+    kernel(world, "1" * 64)
     world.day(7)
 
     (span,) = world.report()["changed"]
@@ -211,6 +215,16 @@ def test_the_report_tells_commits_flags_and_weights_that_changed(world: Released
     assert last[:12] == items["engine"]
     assert items["flags"].endswith("--fast")
     assert "Q4_0" == items["model quantisation"]
+    assert "1" * 12 == items["kernel rope"]
+
+
+def kernel(world: Released, revision: str) -> None:
+    """Nights measure Kernels too, and the newest Revision of this one is that."""
+    folder = world.repository.parent / "kernels"
+    folder.mkdir(exist_ok=True)
+    (folder / "rope.py").touch()
+    world.store.subjects.record("rope", SubjectKind.KERNEL, "main", [Revision(revision, int(revision[0]))])
+    world.context = replace(world.context, config=replace(world.context.config, kernels=True, kernels_folder=folder))
 
 
 def test_a_change_of_the_series_between_two_days_is_what_its_build_brought(world: Released) -> None:
