@@ -1,4 +1,6 @@
+import re
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -36,3 +38,17 @@ def test_a_run_whose_worker_died_is_tried_again_at_once_and_three_times_in_all()
 def test_a_comparison_plans_another_block_instead_of_trying_a_void_one_again() -> None:
     assert try_again_in(FailureKind.DEVICE, 1, Arm.BASE) is None
     assert try_again_in(FailureKind.LOST, 1, Arm.BASE) == timedelta(0)
+
+
+def test_the_table_of_the_documentation_is_the_rule() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "workers.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1:4] for line in page.splitlines() if line.startswith("| `")]
+    told = {
+        kind: (nature.split(":")[0].strip(), tries.strip())
+        for kinds, nature, tries in rows
+        for kind in re.findall(r"`(\w+)`", kinds)
+    }
+
+    natures = {kind.value: NATURE[kind] for kind in FailureKind}
+    tries = {nature: 0 if nature is Nature.FINAL else 1 + len(AGAIN[nature].waits) for nature in Nature}
+    assert {kind: (nature.value, str(tries[nature])) for kind, nature in natures.items()} == told
