@@ -56,7 +56,7 @@ def home(request: Request, site: Here, offset: Offset = 0, limit: Limit = 100) -
         last_day=f"{status.last_night.row.occasion.nominal_at:%Y-%m-%d}" if status.last_night else "",
         regressions=[words(one) for one in reversed(unanswered)],
         severities=sorted(site.store.pages.severities().items(), key=lambda one: SEVERITIES.index(one[0])),
-        launches=underway.launches(site),
+        launches=underway.launches(site, now),
         quarantined=underway.quarantined(site),
         believed=believed.sentence(believed.false_alarms(site, now)),
         next_night=next_night,

@@ -45,18 +45,28 @@ def served(folder: Path) -> Iterator[str]:
     """The address of `perfd serve` over the database in the folder, in a process of its own, without clock and worker."""
     command = [sys.executable, "-m", "perfd", "serve", "--no-clock", "--no-worker", "--port", "0", "--json"]
     environment = {"PERFD_STATE": str(folder), "PATH": "/usr/bin:/bin", "HOME": str(folder)}
-    process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    log = folder / "serve.log"
+    with log.open("w") as errors:
+        process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True)
     try:
-        told = process.stdout.read(1) if process.stdout else ""
-        while process.stdout and (not told.endswith("}") or told.count("{") != told.count("}")):
-            told += process.stdout.read(1)
-        url: str = json.loads(told)["url"]
+        url = _told(process, log)
         with httpx.Client(base_url=url, timeout=60) as client:
             client.get("/healthz").raise_for_status()
         yield url
     finally:
         process.terminate()
         process.wait(30)
+
+
+def _told(process: "subprocess.Popen[str]", log: Path) -> str:
+    """The URL in the one document that `perfd serve --json` tells; exits where it ended instead."""
+    told = ""
+    while process.stdout is not None and not (told.rstrip().endswith("}") and told.count("{") == told.count("}")):
+        line = process.stdout.readline()
+        if not line:
+            sys.exit(f"perfd serve ended: {log.read_text()[-2000:]}")
+        told += line
+    return str(json.loads(told)["url"])
 
 
 def seconds(work: Callable[[], object]) -> float:

@@ -121,6 +121,11 @@ class Pages:
         with self.engine.begin() as connection:
             return nights.movements(connection, now)
 
+    def quarantined(self) -> tuple[tuple[int, str, str], ...]:
+        """Number, name and reason of every device in quarantine."""
+        with self.engine.begin() as connection:
+            return status.quarantined(connection)
+
     def severities(self) -> dict[str, int]:
         """Regressions that someone must answer, by their largest effect."""
         with self.engine.begin() as connection:

@@ -55,3 +55,10 @@ def _workers(connection: Connection) -> tuple[WorkerRow, ...]:
     K = tables.worker.c  # noqa: N806  # columns
     asked = select(K.name, K.host, K.device_class, K.doing, K.started_at, K.seen_at).order_by(K.seen_at.desc()).limit(MOST)
     return tuple(WorkerRow(*row) for row in connection.execute(asked))
+
+
+def quarantined(connection: Connection) -> tuple[tuple[int, str, str], ...]:
+    """Number, name and reason of every device in quarantine, by host and name."""
+    D, Q = tables.device.c, tables.quarantine.c  # noqa: N806  # columns
+    asked = select(D.id, D.name, D.host, Q.reason).join(tables.quarantine, Q.device_id == D.id).where(Q.released_at.is_(None))
+    return tuple((row.id, f"{row.name} of {row.host}", row.reason) for row in connection.execute(asked.order_by(D.host, D.name)))
