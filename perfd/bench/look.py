@@ -11,7 +11,7 @@ SHARES_OVER_S = 0.3
 
 def look(device: Device, *, shares: bool) -> DeviceState:
     """The device's state now; `shares` are those of the CPU and take a third of a second. A GPU that is gone says so."""
-    watcher = Watcher(device)
+    watcher = Watcher(device, listens=False)
     if shares:
         time.sleep(SHARES_OVER_S)
     watcher.look()

@@ -20,11 +20,12 @@ IDLE, IOWAIT, STEAL = 3, 4, 7
 class Watcher:
     """Device states before, during and after a measurement, and the engine's peak memory meanwhile."""
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: Device, *, listens: bool = True) -> None:
+        """`listens`: whether critical errors of a GPU are waited for, as long as this process lives."""
         self.states: tuple[DeviceState, ...] = ()
         self.peak_memory_bytes = 0
         self._card = gpu.find(device.name)
-        self._xids = None if self._card is None else gpu.Xids(self._card)
+        self._xids = gpu.Xids(self._card) if self._card is not None and listens else None
         self._tree: list[int] = []
         self._root, self._every_s = 0, LOOK_EVERY_S
         self._stopped = threading.Event()

@@ -1,5 +1,6 @@
 """Before and after a Run: may it begin on this device, and what does its end say of the device?"""
 
+from dataclasses import replace
 from datetime import timedelta
 
 from perfd.bench.look import look
@@ -11,6 +12,7 @@ from perfd.rules.preflight import why_refused
 from perfd.rules.quarantine import by_spoilt
 from perfd.stages.context import Context
 from perfd.stages.device import Bench, measuring
+from perfd.store.devices import LOOKED_LATELY
 from perfd.store.records import ClaimedRun
 
 ACTOR = "measure"
@@ -24,12 +26,11 @@ def may_begin(context: Context, bench: Bench) -> bool:
     """
     if bench.limits is None:
         return True
-    if not context.store.devices.is_wanted(bench.device.device_class, context.now()):
+    devices = context.store.devices
+    if not devices.is_wanted(bench.device.device_class, context.now()) or devices.lasting(bench.device) is not None:
         return False
     seen = look(bench.device, shares=bench.limits.busiest_cores > 0)
-    before = context.store.devices.looked(bench.device, why_refused(seen.facts, bench.limits), context.now())
-    if before.quarantine is not None:
-        return False
+    before = devices.looked(bench.device, why_refused(seen.facts, bench.limits), context.now())
     sick = why_sick([seen])
     if sick:
         _quarantine(context, bench, Cause(sick, before.good_at or context.now(), {"before a Run": dict(seen.facts)}))
@@ -38,10 +39,20 @@ def may_begin(context: Context, bench: Bench) -> bool:
     return not sick and not before.refusal
 
 
-def after(context: Context, bench: Bench, claimed: ClaimedRun, results: Results) -> None:
-    """What the Run's end says of the device stands there: a good check, a spoilt Run, or a quarantine with its evidence."""
+def after(context: Context, bench: Bench, claimed: ClaimedRun, results: Results) -> Results:
+    """What the Run's end says of the device stands there; answers the results, void where the device is in quarantine now."""
     if bench.limits is None:
-        return
+        return results
+    _learn(context, bench, claimed, results)
+    lasting = context.store.devices.lasting(bench.device)
+    if lasting is None or results.state is not RunState.DONE:
+        return results
+    reason = f"its device was quarantined while it ran: {lasting.cause.reason}"
+    return replace(results, state=RunState.VOID, failure=FailureKind.DEVICE, reason=reason)
+
+
+def _learn(context: Context, bench: Bench, claimed: ClaimedRun, results: Results) -> None:
+    """A good check, a spoilt Run, or a quarantine with its evidence stands there."""
     sick = why_sick(results.device_states)
     if sick:
         good_at = next((row.good_at for row in context.store.devices.rows() if row.device == bench.device), None)
@@ -63,10 +74,15 @@ def is_patient(context: Context) -> bool:
 
 
 def _waits(context: Context, bench: Bench, row: DeviceRow) -> bool:
-    if bench.limits is None or row.refused_since is None or row.quarantine is not None:
+    if bench.limits is None or row.refused_since is None or row.quarantine is not None or not _is_fresh(context, row):
         return False
     waited = context.now() - row.refused_since
     return waited <= timedelta(minutes=bench.limits.patience_minutes)
+
+
+def _is_fresh(context: Context, row: DeviceRow) -> bool:
+    """Whether it was looked at lately: a refusal of days ago says nothing of now."""
+    return row.looked_at is not None and context.now() - row.looked_at <= LOOKED_LATELY
 
 
 def why_not_measured(context: Context) -> str:
@@ -75,7 +91,7 @@ def why_not_measured(context: Context) -> str:
     for bench, row in _here(context):
         if row.quarantine is not None:
             told.append(f"{_name(bench)} is in quarantine: {row.quarantine.cause.reason}; `perfd device release` ends it")
-        elif row.refusal:
+        elif row.refusal and _is_fresh(context, row):
             told.append(f"{_name(bench)} was refused: {row.refusal}")
     return "; ".join(told)
 

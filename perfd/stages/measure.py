@@ -65,8 +65,8 @@ def _measure_on(context: Context, bench: Bench) -> bool:
                 return False
             results = _run_or_give_back(context, claimed, bench, lock)
     if results is not None:
-        patiently(context, lambda: flight.after(context, bench, claimed, results))
-        _hand_in(context, claimed, results)
+        found = results
+        _hand_in(context, claimed, patiently(context, lambda: flight.after(context, bench, claimed, found)))
     return True
 
 

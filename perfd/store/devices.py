@@ -2,10 +2,10 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, Select, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Engine, Select, and_, case, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from perfd.domain.build import BuildState
@@ -23,6 +23,8 @@ D = tables.device.c
 Q = tables.quarantine.c
 R = tables.run.c
 Occ = tables.occasion.c
+LOOKED_LATELY = timedelta(minutes=10)
+"""A device is looked at only while a Run waits for it; a refusal after a longer pause is a new one."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,8 @@ class Devices:
         """It stands there that the device was looked at, and why no Run may begin on it ("" where one may)."""
         with self.engine.begin() as connection:
             found = _ensure(connection, device)
-            since = func.coalesce(D.refused_since, now) if refusal else None
+            still = and_(D.refused_since.is_not(None), D.looked_at >= now - LOOKED_LATELY)
+            since = case((still, D.refused_since), else_=now) if refusal else None
             values = {"looked_at": now, "refusal": clean(refusal), "refused_since": since}
             connection.execute(update(tables.device).where(D.id == found).values(**values))
             return _rows(connection, D.id == found)[0]
@@ -104,6 +107,11 @@ class Devices:
         )
         with self.engine.begin() as connection:
             return connection.execute(asked.limit(1)).first() is not None
+
+    def lasting(self, device: Device) -> Quarantine | None:
+        """The quarantine that the device is in; absent where it is in none."""
+        with self.engine.begin() as connection:
+            return next(iter(_quarantines(connection, _same(device), Q.released_at.is_(None))), None)
 
     def rows(self) -> tuple[DeviceRow, ...]:
         """Every device, by host and name."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from nvml_stand_in import StandIn, build, one_gpu
+from nvml_stand_in import StandIn, one_gpu
 
 from perfd.domain.environment import Device
 from perfd.domain.job import Job
@@ -62,15 +62,10 @@ def make_job(tmp_path: Path) -> JobMaker:
     return make
 
 
-@pytest.fixture(scope="session")
-def driver_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(tmp_path_factory.mktemp("driver"))
-
-
 @pytest.fixture
-def one_gpu_here(driver_library: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
+def one_gpu_here(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
     """A machine with one healthy GPU, as far as NVML tells."""
-    with one_gpu(driver_library, monkeypatch) as there:
+    with one_gpu(monkeypatch) as there:
         yield there
 
 

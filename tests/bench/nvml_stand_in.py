@@ -1,10 +1,14 @@
 """NVIDIA's driver library, played by a small one of our own: the real nvidia-ml-py loads it, here and in measuring children."""
 
+import atexit
 import ctypes
+import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -62,23 +66,26 @@ class StandIn:
         self.is_now()
 
 
-def build(folder: Path) -> Path:
-    """The library, compiled into the folder."""
+@cache
+def library() -> Path:
+    """The library, compiled once: a process that has loaded one never takes another of that name."""
+    folder = Path(tempfile.mkdtemp(prefix="perfd driver "))
+    atexit.register(shutil.rmtree, folder)
     made = folder / LIBRARY
     subprocess.run(["cc", "-shared", "-fPIC", "-w", f"-Wl,-soname,{LIBRARY}", "-o", made, SOURCE], check=True)
     return made
 
 
 @contextmanager
-def one_gpu(library: Path, patch: pytest.MonkeyPatch) -> Iterator[StandIn]:
+def one_gpu(patch: pytest.MonkeyPatch) -> Iterator[StandIn]:
     """A healthy GPU while the block runs, in this process and in its children; there is none before and after."""
-    made = StandIn(library.parent)
+    made = StandIn(library().parent)
     made.is_now()
-    ctypes.CDLL(str(library))  # by its soname, what asks for the driver's library gets this one
-    patch.setenv("LD_LIBRARY_PATH", str(library.parent))
+    ctypes.CDLL(str(library()))  # by its soname, what asks for the driver's library gets this one
+    patch.setenv("LD_LIBRARY_PATH", str(made.folder))
     nvml.module.cache_clear()
     try:
         yield made
     finally:
-        (library.parent / "gpu.state").unlink()
+        (made.folder / "gpu.state").unlink()
         nvml.module.cache_clear()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from gpu_world import GpuWorld, gpu_world
-from nvml_stand_in import UUID, StandIn, build, one_gpu
+from nvml_stand_in import UUID, StandIn, one_gpu
 
 from perfd.bench.look import look
 from perfd.domain.device import Cause
@@ -22,14 +22,9 @@ from perfd.store import Store
 MakeWorld = Callable[..., GpuWorld]
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(tmp_path_factory.mktemp("driver"))
-
-
 @pytest.fixture
-def gpu(library: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
-    with one_gpu(library, monkeypatch) as there:
+def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
+    with one_gpu(monkeypatch) as there:
         yield there
     device.named.cache_clear()
 
@@ -185,6 +180,22 @@ def test_what_a_quarantine_made_void_is_measured_again_after_the_release(world: 
     (row, *_) = world.store.pages.series_rows()
     points = world.store.judgements.history(row.info.id)
     assert [first.row.occasion.name, again.occasion.name] == [point.occasion for point in points]
+
+
+def test_a_run_whose_device_a_person_takes_out_meanwhile_does_not_count(world: GpuWorld) -> None:
+    occasion = world.built()
+    here = device.measuring(world.context.config)[0].device
+
+    def take_out() -> None:
+        world.store.devices.quarantine(here, Cause("smoke", world.context.now()), "ann", world.context.now())
+
+    person = later(lambda: RunState.CLAIMED is world.run(occasion).state, take_out)
+    assert measure(world.context)
+    person.join()
+
+    assert RunState.QUEUED is world.run(occasion).state
+    assert () == world.store.pages.series_rows()
+    assert any("its device was quarantined while it ran: smoke" in said for said in world.tell.said)
 
 
 def test_a_gpu_that_is_gone_says_so_and_a_cpu_has_no_such_fact(world: GpuWorld) -> None:

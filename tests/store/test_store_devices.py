@@ -39,6 +39,13 @@ def test_a_refusal_keeps_the_time_of_its_first_look_and_ends_with_a_good_one(sto
     assert ("ready", None) == (third.state, third.refused_since)
 
 
+def test_a_refusal_after_a_long_pause_is_a_new_one(store: Store) -> None:
+    store.devices.looked(HERE, "it is hot", FIRST_NIGHT)
+    tomorrow = FIRST_NIGHT + timedelta(days=1)
+
+    assert tomorrow == store.devices.looked(HERE, "it is hot", tomorrow).refused_since
+
+
 def test_spoilt_runs_are_counted_once_each_and_forgotten_after_a_good_one(store: Store) -> None:
     spoilt = Spoilt("a" * 64, FIRST_NIGHT, "throttled")
     store.devices.spoilt(HERE, spoilt)

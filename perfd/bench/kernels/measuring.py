@@ -14,12 +14,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from perfd import HARNESS_VERSION
-from perfd.bench import machine
+from perfd.bench import gpu, machine
 from perfd.bench.kernels.finding import Finding, KernelError
 from perfd.bench.kernels.workloads import device_class
+from perfd.bench.look import look
 from perfd.bench.measured import metric_samples
 from perfd.bench.runner import identity, log_tail
 from perfd.domain.environment import Device, Environment
+from perfd.domain.health import why_sick
 from perfd.domain.job import Job
 from perfd.domain.results import Results
 from perfd.domain.run import FailureKind, RunState
@@ -38,7 +40,10 @@ def measure(job: Job) -> Results:
         finding: Finding = measuring.measure(job)
     except KernelError as error:
         traceback.print_exc()  # into the child's log, whose tail is kept
-        finding = Finding(measuring.hardware(job), failure=error.failure, reason=error.sentence)
+        states = (look(job.device, shares=False),) if gpu.is_gpu(job.device) else ()
+        sick = why_sick(states)  # a kernel fails on a GPU that has failed, and that is no finding about the kernel
+        failure = FailureKind.DEVICE if sick else error.failure
+        finding = Finding(measuring.hardware(job), device_states=states, failure=failure, reason=sick or error.sentence)
     return results(job, finding, started_at)
 
 
