@@ -23,7 +23,5 @@ def launches(site: Site, now: datetime) -> Notices:
 
 def quarantined(site: Site) -> Notices:
     """Devices on which nothing is measured until a person or a good calibration lets them go."""
-    return [
-        (f"{device} is in quarantine: {short(reason, 120)}", f"/devices/{one}")
-        for one, device, reason in site.store.pages.quarantined()
-    ]
+    rows = site.store.pages.quarantined()
+    return [(f"{device} is in quarantine: {short(reason, 120)}", f"/devices/{number}") for number, device, reason in rows]
