@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -130,10 +131,14 @@ def run_file(
 ) -> Ran:
     """How a Python file ended that ran in a cage by this interpreter, with its packages and without perfd's own.
 
-    The file is /inputs/NAME there, and each of `inputs` is /inputs/ITS-NAME, read-only; files must be readable by everybody.
-    Its answer is what it writes to standard output, as bytes. A kernel on trial needs `gpu` where there is one.
+    The file is /inputs/NAME there, and each of `inputs` is /inputs/ITS-NAME, read-only. Its answer is what it writes to standard
+    output, as bytes. A kernel on trial needs `gpu` where there is one. Raises NoCageError, and BadInputError for a file that a
+    cage cannot read.
     """
-    shown = {f"{INPUTS}/{name}": str(path.absolute()) for name, path in {file.name: file, **(inputs or {})}.items()}
+    files = {file.name: file, **(inputs or {})}
+    for path in files.values():
+        _check_readable(path)
+    shown = {f"{INPUTS}/{name}": str(path.absolute()) for name, path in files.items()}
     plan = Plan(
         command=(sys.executable, "-I", "-B", f"{INPUTS}/{file.name}", *arguments),
         limits=limits,
@@ -142,3 +147,12 @@ def run_file(
         gpu=gpu,
     )
     return run(plan, stdin)
+
+
+def _check_readable(path: Path) -> None:
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        raise BadInputError(f"{path}: cannot be read ({error.strerror})") from None
+    if not mode & stat.S_IROTH:
+        raise BadInputError(f"{path}: only its owner may read it, and a cage has another user: chmod a+r")
