@@ -1,5 +1,6 @@
 """doctor: the machine's checks together with those of Postgres, the engines' tools and the weights."""
 
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -52,7 +53,12 @@ def _postgres(config: Config) -> Iterator[Check]:
     try:
         with open_store(config) as store:
             store.pages.ping()
+            lasting = [row for row in store.devices.rows() if row.quarantine and row.device.host == socket.gethostname()]
     except PerfdError as error:
         yield Check("postgres", Level.BAD, error.message, "Do what the sentence says, then run `perfd doctor` again.")
         return
     yield Check("postgres", Level.OK, f"{which}, answers, at this perfd's schema")
+    for row in lasting:
+        why = row.quarantine.cause.reason if row.quarantine else ""
+        remedy = f"Mend it, then run `perfd device release {row.id} --reason TEXT`."
+        yield Check(f"device {row.device.name}", Level.BAD, f"in quarantine: {why}", remedy)

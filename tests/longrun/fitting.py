@@ -61,6 +61,17 @@ submit("spy.py", f"# found {sorted(found)}, scores {told}\\ndef predict(x): retu
 time.sleep(pause_s)
 """
 )
+ASKS = (
+    COMMON
+    + """
+import urllib.request
+with urllib.request.urlopen(os.environ["PERFD_URL"] + "/health", timeout=10) as answer:
+    code = answer.status
+submit("asked.py", f"# {code}\\ndef predict(x): return 0.0\\n")
+time.sleep(pause_s)
+"""
+)
+"""Uses the Build's server, which is all of the network that it has."""
 
 
 def points(seed: int, count: int = 40) -> list[tuple[float, float]]:

@@ -1,10 +1,11 @@
 """Long Runs in their real cages: really solved in steps, once gamed, spied, broken and stopped."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fitting import CHEAT, HONEST, SPY, suite_text, write_data
+from fitting import ASKS, CHEAT, HONEST, SPY, suite_text, write_data
 
 from perfd.bench.cage.refuse import refusal
 from perfd.bench.longrun import read_new
@@ -13,10 +14,12 @@ from perfd.domain.environment import Device
 from perfd.domain.job import Job
 from perfd.domain.results import Results
 from perfd.domain.run import FailureKind, RunState
+from perfd.domain.subject import Launch
 from perfd.domain.submission import Submission, best, mean
 from perfd.rules.gaming import Course, course
 from perfd.suites import load_suite
 
+ENGINE = Path(__file__).parents[1] / "engines" / "tiny_engine.py"
 pytestmark = pytest.mark.skipif(bool(refusal()), reason=refusal())
 
 
@@ -84,6 +87,17 @@ def test_the_work_sees_neither_the_held_out_set_nor_the_scorer_and_links_are_not
     (copy,) = [path for path in (tmp_path / "job" / "taken").iterdir() if "spy" not in path.name]
     assert "found [], scores []" in copy.read_text(encoding="utf-8")
     assert 1 == results.extra["long_run"]["scored"]
+
+
+def test_a_work_may_ask_the_builds_server_and_nobody_else(tmp_path: Path) -> None:
+    job = job_of(tmp_path, ASKS, pause_s=0.5)
+    command = (sys.executable, str(ENGINE), "--host", "{host}", "--port", "{port}")
+    asks = replace(job.workload, parameters={**job.workload.parameters, "engine": True})
+    results, _ = run(replace(job, workload=asks, launch=Launch(command, "llamacpp", ready_timeout_s=20.0)))
+
+    assert results.state is RunState.DONE, (results.reason, results.log_tail)
+    (copy,) = (tmp_path / "job" / "taken").iterdir()
+    assert copy.read_text(encoding="utf-8").startswith("# 200")
 
 
 @pytest.mark.parametrize(
