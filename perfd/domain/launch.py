@@ -42,6 +42,10 @@ class ModelLaunch:
         twice = sorted({day for day in self.days if self.days.count(day) > 1})
         if twice:
             raise ValueError(f"day {twice[0]} is there twice; name each day once")
+        try:
+            _ = [self.due_at(day) for day in (min(self.days), max(self.days))]
+        except OverflowError:
+            raise ValueError(f"the time {self.at:%Y-%m-%d} with these days lies outside the calendar") from None
 
     @property
     def name(self) -> str:

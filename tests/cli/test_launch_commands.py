@@ -117,6 +117,8 @@ REFUSED = {
     ("m3", "--engine", "tiny", "--at", SOON, "--days", ",".join(map(str, range(60)))): "at most 50 days",
     ("m3", "--engine", "tiny", "--at", SOON, "--days", "99999"): "none farther away than 3650",
     ("m3", "--engine", "tiny", "--at", SOON, "--days", "-1,0"): 'the model "m3" has none',
+    ("m3", "--engine", "tiny", "--at", "9999-12-30T00:00Z"): "outside the calendar",
+    ("m3", "--engine", "tiny", "--at", "0001-01-01T00:00Z", "--days", "-1"): "outside the calendar",
     ("m4", "--engine", "tiny", "--at", SOON): "there is no model 'm4'",
     ("m3", "--engine", "huge", "--at", SOON): "there is no engine 'huge'",
     ("m3", "--engine", "tiny", "--at", SOON, "--suite", "none"): "there is no suite 'none'",

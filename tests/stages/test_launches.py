@@ -3,17 +3,21 @@
 import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from io import StringIO
 from pathlib import Path
 
 import pytest
 from launch_world import DAY_0, Released, released
+from rich.console import Console
 
+from perfd.cli import launch_tables
 from perfd.domain.launch import ModelLaunch, TodoState
 from perfd.domain.occasion import OccasionState
 from perfd.domain.run import OccasionKind, RunState
 from perfd.domain.subject import Revision, SubjectKind
 from perfd.domain.verdict import Change, ChangeKind, ChangeStatus, Judgement, Outcome, Verdict
 from perfd.errors import BadInputError
+from perfd.rules.launch_report import side_by_side
 from perfd.rules.launches import late_by, missed
 from perfd.stages.launching import declare
 from perfd.store import Store
@@ -192,6 +196,14 @@ def test_faster_but_worse_in_quality_is_worse_and_loses_the_floor(world: Release
     assert "texts nll_nats" in day["quality"]["reason"]
     assert told["sentence"].endswith("the floor of quality is lost.")
     assert ("same", "") == (day["machine"]["outcome"], day["machine"]["changed"])
+
+    console = Console(record=True, width=220, file=StringIO())
+    launch_tables.show(console, [told, told], side_by_side([told, told]))
+    text = console.export_text()
+    assert 2 == text.count("Day 7, quality: the floor is lost (texts nll_nats: ")
+    assert 2 == text.count("Day 0 → 7, commit ")
+    assert "side by side: each against its own first day" in text
+    assert text.count("▼ worse (interleaved)") == 4  # once in each report, once for each side by side
 
 
 def test_the_report_tells_commits_flags_and_weights_that_changed(world: Released) -> None:
