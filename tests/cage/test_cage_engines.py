@@ -212,6 +212,15 @@ def test_an_engine_that_is_a_link_to_a_secret_does_not_show_it(job: Job, tmp_pat
     assert "hush" not in results.log_tail
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user's cage reads what the user may read")
+def test_a_build_that_is_closed_to_others_is_no_finding_about_it(job: Job) -> None:
+    job.artifact.chmod(0o700)
+    results = measured(job)
+
+    assert FailureKind.HARNESS is results.failure
+    assert "start perfd with a umask of 022" in results.reason
+
+
 def test_no_engine_is_caged_where_the_harness_has_entered_no_network() -> None:
     with pytest.raises(BadInputError, match="before its harness entered a network"):
         network.entered()
