@@ -5,12 +5,29 @@ the place that `perfd.domain.purpose` gives; then the order of planning, in whic
 """
 
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import ARRAY, ColumnElement, Connection, Integer, Select, and_, case, cast, exists, false, func, or_, select
+from sqlalchemy import (
+    ARRAY,
+    ColumnElement,
+    Connection,
+    FromClause,
+    Integer,
+    Select,
+    Tuple,
+    and_,
+    case,
+    cast,
+    false,
+    func,
+    or_,
+    select,
+    tuple_,
+)
 
 from perfd import HARNESS_VERSION
 from perfd.domain.build import BuildState
-from perfd.domain.occasion import Occasion
+from perfd.domain.occasion import Occasion, OccasionState
 from perfd.domain.run import Arm, RunState
 from perfd.store import tables
 
@@ -65,25 +82,27 @@ def too_new(connection: Connection) -> dict[str, int]:
     return {row.harness: row[1] for row in connection.execute(asked)}
 
 
-def _of_the_same_block() -> ColumnElement[bool]:
-    return and_(
-        _mate.c.occasion_id == R.occasion_id,
-        _mate.c.workload_id == R.workload_id,
-        _mate.c.model_id.is_not_distinct_from(R.model_id),
-        _mate.c.block // PLACES_A_BLOCK == R.block // PLACES_A_BLOCK,
-        _mate.c.id != R.id,
-    )
+def _block(run: FromClause) -> Tuple:
+    """What Runs of one block have in common."""
+    c = run.c
+    return tuple_(c.occasion_id, c.workload_id, func.coalesce(c.model_id, 0), c.block // PLACES_A_BLOCK)
+
+
+def _blocks(*where: ColumnElement[bool]) -> Select[Any]:
+    """The blocks of open comparisons that have a Run of which that is true; asked once a claim, and not once a Run."""
+    open_ones = select(Occ.id).where(Occ.state == OccasionState.PLANNED.value)
+    return select(*_block(_mate).clauses).where(_mate.c.arm != Arm.ONLY.value, _mate.c.occasion_id.in_(open_ones), *where)
 
 
 def _block_is_begun() -> ColumnElement[bool]:
-    begun = exists().where(_of_the_same_block(), _mate.c.device_id.is_not(None))
+    begun = _block(tables.run).in_(_blocks(_mate.c.device_id.is_not(None)))
     return case((R.arm == Arm.ONLY.value, false()), else_=begun)
 
 
 def _block_is_elsewhere(worker: str, device: str | None) -> ColumnElement[bool]:
-    """Whether another Run of its block is being measured by somebody else, or was measured on another device."""
+    """Whether a Run of its block is being measured by somebody else, or was measured on another device."""
     host = D.host == worker.split(":", 1)[0]
     here = host if device is None else and_(host, D.name == device)
     other = select(D.id).where(~here)
     by_others = and_(_mate.c.state == RunState.CLAIMED.value, _mate.c.claimed_by != worker)
-    return exists().where(_of_the_same_block(), or_(by_others, _mate.c.device_id.in_(other)))
+    return _block(tables.run).in_(_blocks(or_(by_others, _mate.c.device_id.in_(other))))
