@@ -88,7 +88,7 @@ def _means(report: Mapping[str, Any], one: Mapping[str, Any]) -> Iterator[str]:
 
 def _words(report: Mapping[str, Any]) -> Iterator[str]:
     for day in report["days"]:
-        if day["state"] != "reported" or day["day"] < 0:
+        if day["state"] != "reported":
             continue
         if day["classes"]:
             yield f"Day {day['day']}, quality: the floor is {day['quality']['floor']} ({day['quality']['reason']})"
