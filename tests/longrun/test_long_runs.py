@@ -83,7 +83,7 @@ def test_the_work_sees_neither_the_held_out_set_nor_the_scorer_and_links_are_not
 
     assert results.state is RunState.DONE, results.reason
     by_name = {one.name: one for one in handed_in}
-    assert "cannot be read" in by_name["link.py"].reason
+    assert "cannot be read or kept" in by_name["link.py"].reason
     (copy,) = [path for path in (tmp_path / "job" / "taken").iterdir() if "spy" not in path.name]
     assert "found [], scores []" in copy.read_text(encoding="utf-8")
     assert 1 == results.extra["long_run"]["scored"]
@@ -125,6 +125,15 @@ def test_time_that_is_over_ends_the_work_and_keeps_what_was_handed_in(tmp_path: 
     assert results.state is RunState.DONE, results.reason
     assert "its time was over" == results.extra["long_run"]["work"]
     assert 1 <= len(handed_in) <= 3
+
+
+def test_files_beyond_the_most_are_passed_over_and_counted(tmp_path: Path) -> None:
+    job = job_of(tmp_path, HONEST, pause_s=0.1)
+    few = replace(job.workload, parameters={**job.workload.parameters, "most_submissions": 1, "repeats": 1})
+    results, handed_in = run(replace(job, workload=few))
+
+    assert ["step-0.py"] == [one.name for one in handed_in]
+    assert 3 == results.extra["long_run"]["passed_over"]
 
 
 def test_the_sets_and_the_scorer_are_part_of_the_workloads_identity(tmp_path: Path) -> None:

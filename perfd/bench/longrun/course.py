@@ -77,7 +77,9 @@ def _work(job: Job, wanted: Asked, watcher: Watcher, server: Server | None) -> C
             found, code = _follow(job, wanted, taker, work, places.scores)
         finally:
             watcher.stop()
-    return _came(job, wanted, found, code)
+    came = _came(job, wanted, found, code)
+    came.extra["long_run"]["passed_over"] = taker.passed_over
+    return came
 
 
 def _follow(

@@ -40,6 +40,8 @@ class Taker:
         self.taken: queue.SimpleQueue[Taken] = queue.SimpleQueue()
         self._folder, self._into, self._most, self._most_bytes = folder, into, most, most_bytes
         self._seen: dict[str, None] = {}
+        self.passed_over = 0
+        """Files beyond the most that are taken, when it was looked last."""
         self._begun_s = time.monotonic()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="taker", daemon=True)
@@ -63,21 +65,22 @@ class Taker:
         elapsed_s = time.monotonic() - self._begun_s
         with os.scandir(self._folder) as entries:
             names = sorted(entry.name for entry in entries if entry.name not in self._seen and _NAME.fullmatch(entry.name))
-        for name in names:
-            if len(self._seen) < self._most:
-                self._seen[name] = None
-                self.taken.put(self._take(len(self._seen) - 1, name, elapsed_s))
+        room = max(0, self._most - len(self._seen))
+        self.passed_over = len(names[room:])
+        for name in names[:room]:
+            self._seen[name] = None
+            self.taken.put(self._take(len(self._seen) - 1, name, elapsed_s))
 
     def _take(self, place: int, name: str, elapsed_s: float) -> Taken:
         copy = self._into / f"{place:05}"
         try:
             content = _read(self._folder / name, self._most_bytes)
+            copy.write_bytes(content)
+            copy.chmod(0o644)
         except OSError as error:
-            return Taken(place, name, elapsed_s, copy, "", 0, f"it cannot be read ({error.strerror})")
+            return Taken(place, name, elapsed_s, copy, "", 0, f"it cannot be read or kept ({error.strerror})")
         except ValueError as error:
             return Taken(place, name, elapsed_s, copy, "", 0, str(error))
-        copy.write_bytes(content)
-        copy.chmod(0o644)
         return Taken(place, name, elapsed_s, copy, hashlib.sha256(content).hexdigest(), len(content))
 
 
