@@ -59,15 +59,15 @@ def machine_verdicts(first: Mapping[Load, RunPage], beside: Beside) -> dict[tupl
 
 
 def what_changed_on_it(context: Context, first: Mapping[Load, RunPage], beside: Beside) -> str:
-    """What the machine of the comparison has that the first day's had not: hardware, clock policy, driver and libraries."""
+    """What the machine of the comparison has that the first day's had not: host, hardware, clock policy, driver, libraries."""
     for page in first.values():
         base = next((one for one in beside.blocks.get(page.run.workload, ()) if one.run.arm is Arm.BASE), None)
         again = None if base is None else context.store.pages.run_page(base.run.key)
         if again is None or again.environment is None or page.environment is None:
             continue
         then, now = page.environment, again.environment
-        before = {**then.hardware, "clocks": then.clock_policy, **then.software}
-        return epoch_difference(before, {**now.hardware, "clocks": now.clock_policy, **now.software})
+        before = {"host": then.device.host, **then.hardware, "clocks": then.clock_policy, **then.software}
+        return epoch_difference(before, {"host": now.device.host, **now.hardware, "clocks": now.clock_policy, **now.software})
     return ""
 
 

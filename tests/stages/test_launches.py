@@ -282,6 +282,22 @@ def _comparison_runs(world: Released) -> list:
     return list(world.store.pages.occasion(compared.occasion).runs)
 
 
+def test_a_first_day_that_gave_nothing_leaves_nothing_to_compare_with(world: Released) -> None:
+    world.commit("Begin")
+    world.launch(0, 7, suites=("speed",))
+    world.machine.fails.add("chat")
+    for hour in range(6):
+        world.day(hour / 24)
+    world.machine.fails.clear()
+    world.commit("Mend it")
+    world.day(7)
+
+    told = world.report()
+    assert ["reported", "reported"] == [day["state"] for day in told["days"]]
+    assert "day 0 has no Build that could be measured" == told["days"][1]["why_no_comparison"]
+    assert "Day 7 is measured; nothing can be held against it yet." == told["sentence"]
+
+
 def test_the_minutes_of_a_launch_bound_its_comparison(world: Released) -> None:
     world.commit("Begin")
     world.launch(0, 7, minutes=0.7)  # a block of one Workload takes 36 seconds, and two are 72
