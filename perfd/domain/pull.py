@@ -124,9 +124,23 @@ class InstallationSeen:
     removed: tuple[Repository, ...]
 
 
-Event: TypeAlias = PullSeen | CommentMade | CheckAsked | BranchPushed | InstallationSeen
+@dataclass(frozen=True)
+class ComparisonAsked:
+    """A pipeline asks for a comparison of two commits of an Engine's source; no pull request is known here."""
+
+    engine: str
+    base: str
+    head: str
+    label: str
+    """Of the comparison that was promised."""
+    at: datetime
+    """When that comparison is due by its name."""
+    suites: tuple[str, ...] = ()
+
+
+Event: TypeAlias = PullSeen | CommentMade | CheckAsked | BranchPushed | InstallationSeen | ComparisonAsked
 EVENTS: dict[str, type[Any]] = {
-    kind.__name__: kind for kind in (PullSeen, CommentMade, CheckAsked, BranchPushed, InstallationSeen)
+    kind.__name__: kind for kind in (PullSeen, CommentMade, CheckAsked, BranchPushed, InstallationSeen, ComparisonAsked)
 }
 """By the name under which a delivery keeps it."""
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import jwt
 
-from perfd.domain.forge import ForgeError, Trouble
+from perfd.domain.forge import Trouble
 from perfd.errors import BadInputError
 from perfd.forge.http import Call, Http
 from perfd.forge.refusals import Refused
@@ -109,27 +109,27 @@ class App:
     def author(self) -> str:
         """The App's login: its short name and "[bot]"."""
         if not self.login:
-            self.login = f"{self._ask(Call('GET', '/app', 'ask who the App is', 'none'))['slug']}[bot]"
+            doing = "ask who the App is"
+            with self.http.understanding(doing):
+                self.login = f"{self._ask(Call('GET', '/app', doing, 'none'))['slug']}[bot]"
         return self.login
 
     def _new_token(self, repository: str) -> tuple[str, datetime]:
         where = f"the App's installation on {repository}"
-        found = self._ask(Call("GET", f"/repos/{repository}/installation", f"find {where}", "metadata: read"))
-        path = f"/app/installations/{int(found['id'])}/access_tokens"
-        made = self._ask(Call("POST", path, f"get a token of {where}", "metadata: read", body={}))
-        return str(made["token"]), datetime.fromisoformat(made["expires_at"])
+        with self.http.understanding(f"get a token of {where}"):
+            found = self._ask(Call("GET", f"/repos/{repository}/installation", f"find {where}", "metadata: read"))
+            path = f"/app/installations/{int(found['id'])}/access_tokens"
+            made = self._ask(Call("POST", path, f"get a token of {where}", "metadata: read", body={}))
+            return str(made["token"]), datetime.fromisoformat(made["expires_at"])
 
-    def _ask(self, call: Call) -> dict[str, Any]:
+    def _ask(self, call: Call) -> Any:
         """The answer to the App itself. Where a signature was refused and the clocks differ, GitHub's clock is believed, once."""
         try:
-            answer = self._send(call)
+            return self._send(call)
         except Refused as refused:
             if not self._wrong_clock(refused):
                 raise
-            answer = self._send(call)
-        if not isinstance(answer, dict):
-            raise ForgeError(Trouble.BROKEN, f"GitHub answered a list to {call.doing}", self.http.now() + BACK)
-        return answer
+        return self._send(call)
 
     def _send(self, call: Call) -> Any:
         return self.http.send(call, f"Bearer {self.key.signed(self._there())}")

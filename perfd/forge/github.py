@@ -10,7 +10,7 @@ from perfd.domain.forge import Check, CheckStatus, Comment, ForgeError, MergeBas
 from perfd.forge.credentials import Credentials
 from perfd.forge.http import Call, Http
 from perfd.forge.protocol import Posted
-from perfd.forge.refusals import SOON, Refused
+from perfd.forge.refusals import Refused
 
 PAGE = 100
 MOST_FILES = 300
@@ -75,7 +75,8 @@ class GitHub:
             if refused.trouble is Trouble.NOT_FOUND:  # GitHub's answer for an account that does not exist
                 return Permission.NONE
             raise
-        old, role = str(found.get("permission", "none")), str(found.get("role_name", ""))
+        with self.http.understanding(f"ask what {login} may do in {repository}"):
+            old, role = str(found["permission"]), str(found.get("role_name", ""))
         word = role if ROLES.get(role) == old else old
         return Permission(word) if word in set(Permission) else Permission.NONE
 
@@ -84,10 +85,8 @@ class GitHub:
         path = f"/repos/{repository}/compare/{quote(base, safe='')}...{quote(head, safe='')}"
         doing = f"compare {base[:40]} and {head[:40]} in {repository}"
         found = self._send(repository, Call("GET", path, doing, CONTENTS, query={"per_page": 1}))
-        try:
+        with self.http.understanding(doing):
             return _merge_base(found)
-        except (KeyError, TypeError, ValueError, AttributeError):
-            raise self._nonsense(doing) from None
 
     def _find_comment(self, comment: Comment, mark: str) -> int | None:
         """The oldest with the mark that is ours: whoever copied the mark came later, and is somebody else."""
@@ -95,24 +94,25 @@ class GitHub:
         call = Call("GET", path, f"list the comments on {comment.repository}#{comment.number}", PULLS)
         marked = [one for one in self._pages(comment.repository, call, None) if mark in str(one.get("body"))]
         own = self.who.author() if marked else ""
-        ours = [int(one["id"]) for one in marked if (one.get("user") or {}).get("login") == own]
+        with self.http.understanding(call.doing):
+            ours = [int(one["id"]) for one in marked if (one.get("user") or {}).get("login") == own]
         return min(ours, default=None)
 
     def _find_check(self, check: Check, external: str) -> int | None:
         path = f"/repos/{check.repository}/commits/{check.head}/check-runs"
         query: dict[str, str | int] = {"check_name": check.name, "filter": "all"}
         call = Call("GET", path, f"list the checks of {check.repository}@{check.head[:12]}", CHECKS, query=query)
-        found = (one for one in self._pages(check.repository, call, "check_runs") if one.get("external_id") == external)
-        return min((int(one["id"]) for one in found), default=None)
+        found = [one for one in self._pages(check.repository, call, "check_runs") if one.get("external_id") == external]
+        with self.http.understanding(call.doing):
+            return min((int(one["id"]) for one in found), default=None)
 
     def _pages(self, repository: str, call: Call, key: str | None) -> Iterator[dict[str, Any]]:
         page, more = 1, True
         while more:
             query = {**call.query, "per_page": PAGE, "page": page}
             answer = self._send(repository, Call(call.method, call.path, call.doing, call.needs, query=query))
-            items = answer if key is None else answer.get(key)
-            if not isinstance(items, list) or not all(isinstance(one, dict) for one in items):
-                raise self._nonsense(call.doing)
+            with self.http.understanding(call.doing):
+                items = [{**one} for one in (answer if key is None else answer[key])]
             yield from items
             page, more = page + 1, len(items) == PAGE
 
@@ -126,10 +126,8 @@ class GitHub:
 
     def _post(self, repository: str, call: Call) -> Posted:
         made = self._send(repository, call)
-        try:
+        with self.http.understanding(call.doing):
             return Posted(int(made["id"]), str(made.get("html_url") or ""))
-        except (KeyError, TypeError, ValueError, AttributeError):
-            raise self._nonsense(call.doing) from None
 
     def _send(self, repository: str, call: Call) -> Any:
         """The answer; a token that is refused is replaced once, since permissions and keys change while it lives."""
@@ -139,11 +137,6 @@ class GitHub:
             if refused.trouble is not Trouble.UNAUTHORISED or not self.who.renewed(repository):
                 raise
         return self.http.send(call, self.who.authorization(repository))
-
-    def _nonsense(self, doing: str) -> ForgeError:
-        return ForgeError(
-            Trouble.BROKEN, f"GitHub's answer to {doing} has another form than it documents", self.http.now() + SOON
-        )
 
 
 def _merge_base(found: dict[str, Any]) -> MergeBase:

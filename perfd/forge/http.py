@@ -2,7 +2,8 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -69,6 +70,15 @@ class Http:
         raise ForgeError(
             Trouble.NOT_FOUND, f"GitHub sent perfd elsewhere, without an end, for {call.doing}: was the repository moved?"
         )
+
+    @contextmanager
+    def understanding(self, doing: str) -> Iterator[None]:
+        """What an answer lacks, or has in another form than is documented, is the forge's fault, and tried again."""
+        try:
+            yield
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            told = f"GitHub's answer to {doing} has another form than it documents ({error!r}); perfd tries again"
+            raise ForgeError(Trouble.BROKEN, told, self.now() + SOON) from None
 
     def _once(self, call: Call, url: str, query: dict[str, Any], authorization: str) -> tuple[httpx.Response, bytes]:
         began, parts, size = time.monotonic(), [], 0

@@ -27,8 +27,11 @@ from perfd.store.pull_jobs import JobRow
 from perfd.store.pulls import PullRow
 
 AGAIN_AFTER = timedelta(minutes=2)
+from perfd.store.trouble import DATABASE_GONE
 MOST_TRIES = 30
 ASKS = {PullAction.OPENED: "opened", PullAction.PUSHED: "pushed", PullAction.REBASED: "moved to another base branch"}
+MENDED = timedelta(minutes=15)
+"""By then somebody may have mended what perfd got wrong."""
 RERUN = "rerun"
 """GitHub's own button on a check."""
 
@@ -41,14 +44,20 @@ def receive(context: Context) -> bool:
     try:
         outcome = HANDLERS[type(claimed.event)](context, claimed, claimed.event)
     except ForgeError as error:
-        if error.again_at is not None and claimed.attempts < MOST_TRIES:
-            context.store.deliveries.failed(claimed, error.message, error.again_at)
-            return True
-        outcome = error.message
-    context.store.deliveries.handled(claimed, outcome, context.now())
+        outcome, again_at = error.message, error.again_at
+    except DATABASE_GONE:
+        raise
+    except Exception as error:  # noqa: BLE001  # what a stranger wrote must not end the service: the fault stands on the row
+        outcome, again_at = f"perfd's own fault: {error!r}", context.now() + MENDED
+    else:
+        again_at = None
     context.tell.say("receive", outcome)
     return True
 
+    if again_at is not None and claimed.attempts < MOST_TRIES:
+        context.store.deliveries.failed(claimed, outcome, again_at)
+    else:
+        context.store.deliveries.handled(claimed, outcome, context.now())
 
 def _pull_seen(context: Context, claimed: Claimed, event: PullSeen) -> str:
     place = f"{event.pull.repository}#{event.pull.number}"
