@@ -237,3 +237,13 @@ def test_without_an_app_heads_are_queued_and_what_is_to_be_said_waits(store: Sto
 
     assert pull() == store.pull_jobs.in_state(JobState.QUEUED)[0].pull.pull
     assert CheckStatus.QUEUED is stand(store, f"check:octo/engine@{HEAD}:1").wanted.status
+
+
+def test_an_event_that_perfd_stumbles_over_stops_nothing_else(store: Store, github: GitHub, faulty: FaultServer) -> None:
+    told(store, seen(number=2**40), seen())
+    context = context_of(store, github)
+    edge(context)
+
+    assert (1, 1) == (len(faulty.checks), store.deliveries.waiting())
+    assert isinstance(context.tell, Heard)
+    assert any("perfd's own fault" in line for line in context.tell.lines)
