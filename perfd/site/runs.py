@@ -162,6 +162,11 @@ def _word(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
+def _try(one: Mapping[str, str]) -> str:
+    """A try that gave no result: why, on which worker, and when."""
+    return f"{one['failure'].replace('_', ' ')}: {one['reason']} ({one['by']}, {one['at'][:16]})"
+
+
 def _facts(page: RunPage) -> list[tuple[str, str]]:
     row, workload = page.run, page.workload
     told = [
@@ -175,6 +180,7 @@ def _facts(page: RunPage) -> list[tuple[str, str]]:
         ("Device class", row.device_class),
         ("Arm and block", f"{row.arm.value}, block {row.block}" if row.arm.value != "only" else ""),
         ("Attempts", str(row.attempts)),
+        *((f"Try {number}", _try(one)) for number, one in enumerate(page.tries, 1)),
         ("Harness and definitions", f"{page.harness_version or 'unknown'} and {page.definitions_version or 'unknown'}"),
     ]
     return [(word, value) for word, value in told if value]

@@ -248,6 +248,8 @@ class RunPage:
     harness_version: str
     definitions_version: str
     extra: Mapping[str, Any]
+    tries: tuple[Mapping[str, str], ...] = ()
+    """What earlier tries came to, oldest first: `at`, `by`, `failure`, `reason`."""
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ def page(connection: Connection, key: str) -> RunPage | None:
         harness_version=row.harness_version,
         definitions_version=row.definitions_version,
         extra=row.extra,
+        tries=tuple(row.tries),
     )
 
 
