@@ -74,7 +74,8 @@ def _recent(series: Sequence[int], last: int) -> Select[Any]:
 
 def _even(column: ColumnElement[Any], name: str) -> ColumnElement[Any]:
     """All values of a column, or one where they are all the same."""
-    same = (func.count(column.distinct()) <= 1) & (func.count(column).in_([0, func.count()]))
+    # Never count(DISTINCT …) here: Postgres would sort the Points for it, and every array beside it would come in that order.
+    same = func.min(column).is_not_distinct_from(func.max(column)) & func.count(column).in_([0, func.count()])
     return case((same, func.array_agg(column)[1:1]), else_=func.array_agg(column)).label(name)
 
 
