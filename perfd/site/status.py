@@ -48,6 +48,7 @@ def status(site: Here) -> HTMLResponse:
         missing_total=0 if night is None else sentences.unmeasured(night.row),
         failed_builds=[] if night is None else night.failed_builds,
         findings=[] if night is None else night.findings,
+        not_posted=[{"key": one.wanted.key, "why": one.trouble} for one in site.store.posts.in_trouble()],
         devices=[devices.words(one) for one in there if one.state != "ready"],
         devices_sentence=devices.sentence(there),
         use=site.store.usage.devices(now - BUSY_OVER, now),

@@ -76,6 +76,12 @@ class Posts:
         """Checks that are not completed, and whose deadline has passed."""
         return self._rows(P.deadline_at <= now)
 
+    def in_trouble(self, most: int = 50) -> tuple[PostRow, ...]:
+        """The newest that the forge does not take."""
+        asked = select(tables.forge_post).where(P.trouble != "").order_by(P.wanted_at.desc()).limit(most)
+        with self.engine.begin() as connection:
+            return tuple(_as_post(row) for row in connection.execute(asked))
+
     def stands(self, row: PostRow, number: int, url: str, now: datetime) -> None:
         """The forge has this version, under that number."""
         values = {"posted_version": row.version, "forge_number": number, "url": clean(url), "trouble": "", "posted_at": now}

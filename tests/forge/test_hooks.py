@@ -1,5 +1,6 @@
 """/hooks/github over a real site and a real database."""
 
+import json
 import socket
 import time
 from collections import Counter
@@ -9,9 +10,10 @@ from typing import Any
 import httpx
 import pytest
 from forge_hook import SECRET, Hook, served
-from forge_world import HEAD, NEXT_HEAD, NOON
+from forge_world import HEAD, NEXT_HEAD, NOON, comment
 
 from perfd.domain.pull import BranchPushed, CommentMade, PullAction, PullSeen
+from perfd.forge.webhook import event_of
 from perfd.site.hooks import LARGEST_BYTES
 from perfd.store import Store
 from perfd.store.deliveries import Claimed
@@ -204,3 +206,27 @@ def test_the_lock_file_of_the_node_packages_names_no_registry() -> None:
 
 def test_the_secret_stands_in_no_answer(hook: Hook) -> None:
     assert SECRET not in Hook(hook.client, "other").send("pull_request", opened()).text
+
+
+def test_the_status_page_shows_what_the_forge_does_not_take(store: Store, hook: Hook) -> None:
+    store.posts.want(comment(), NOON)
+    row = store.posts.of(comment().key)
+    assert row is not None
+    assert "does not take" not in hook.client.get("/status").text
+
+    store.posts.is_refused(row, "the App lacks the permission <b>")
+
+    page = hook.client.get("/status").text
+    assert "comment:octo/engine#7:1" in page
+    assert "the App lacks the permission &lt;b&gt;" in page
+
+
+def test_what_enterprise_servers_send_is_read_or_needs_nothing(node_modules: Path) -> None:
+    read = Counter[str]()
+    for file in sorted((node_modules / "@octokit/webhooks-examples").glob("ghes-*/index.json")):
+        for event in json.loads(file.read_text(encoding="utf-8")):
+            for example in event["examples"]:
+                read[type(event_of(event["name"], example)).__name__] += 1
+
+    assert {"PullSeen", "CheckAsked", "InstallationSeen", "NoneType"} <= read.keys()
+    assert read.total() > 500
