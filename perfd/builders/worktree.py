@@ -1,5 +1,6 @@
 """The checkout that somebody works in: where its repository begins, and which commits its names mean."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 from perfd.builders.process import AskError, ask, git_environment
@@ -39,6 +40,12 @@ def paths_between(folder: Path, base: str, head: str) -> tuple[str, ...]:
     """Every path that differs between the two commits; of a renamed file both names."""
     said = _git(folder, "diff-tree", "-r", "-z", "--no-renames", "--name-only", base, head, "--")
     return tuple(name for name in said.split("\0") if name)
+
+
+def told(folder: Path, commit: str) -> tuple[str, datetime]:
+    """The first line of the commit's message, and when it was committed, in UTC."""
+    at, title = _git(folder, "log", "--max-count=1", "--format=%cI%x00%s", commit, "--").split("\0", 1)
+    return title, datetime.fromisoformat(at).astimezone(UTC)
 
 
 def ahead_of(folder: Path, commit: str, tip: str) -> int:

@@ -9,17 +9,18 @@ import click
 from perfd.builders import worktree
 from perfd.cli import main
 from perfd.cli.ci_answer import Reply, deliver, reply_of, reply_of_artefact
+from perfd.cli.ci_server import ask_server
 from perfd.cli.group import answer, json_option
 from perfd.cli.opened import read_config
 from perfd.cli.tell import Teller
-from perfd.config import Config
+from perfd.config import Config, GitHubRepository
 from perfd.domain.codec import to_json
 from perfd.errors import BadInputError
 from perfd.forge.actions import PipelineFacts, facts_of
 from perfd.forge.artefact import read_artefact, written
 from perfd.rules.trust import VOUCHED
 from perfd.stages.context import Context, worker_name
-from perfd.stages.spot import Spot, answer_here, in_checkout
+from perfd.stages.spot import Found, Spot, answer_here, in_checkout
 from perfd.store import open_store
 
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -31,6 +32,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--head", default="", metavar="REF", help="The commit to judge; default: the pull request's head, else HEAD.")
 @click.option("--engine", default="", help="The engine to build from this checkout; default: the repository's, else the first.")
 @click.option("--suite", "suites", multiple=True, metavar="NAME", help="Measure all of this suite (may be given again).")
+@click.option("--server", default="", metavar="URL", help="Let this perfd measure, with PERFD_TOKEN, instead of this machine.")
 @click.option("--cage", is_flag=True, help="Run the code in a cage, as on a runner that outlives this job.")
 @click.option("--repository", default="", metavar="OWNER/NAME", help="Where to comment; default: GITHUB_REPOSITORY.")
 @click.option("--pull", type=click.IntRange(1), metavar="N", help="The pull request's number; default: that of the event.")
@@ -46,6 +48,7 @@ def ci(
     head: str,
     engine: str,
     suites: tuple[str, ...],
+    server: str,
     cage: bool,
     repository: str,
     pull: int | None,
@@ -63,15 +66,17 @@ def ci(
     facts = replace(facts, repository=repository or facts.repository, pull=pull or facts.pull)
     with Teller() as tell:
         if saved is not None:
-            found, number = read_artefact(saved)
-            reply = reply_of_artefact(found, number, facts, head)
+            made, number = read_artefact(saved)
+            reply = reply_of_artefact(made, number, facts, head)
             facts = replace(facts, pull=number)
         else:
             config = read_config(config_path)
             spot = _spot(config, facts, (base, onto, head), engine, suites)
             # Without a cage the label says so: a runner that is thrown away has nothing that the code could spoil.
             spot = spot if cage else replace(spot, label=f"{spot.label} {VOUCHED}")
-            reply = _measured(config, spot, facts, tell)
+            configured = config.github.repository(facts.repository)
+            found = ask_server(server, spot, configured, tell) if server else _measured(config, spot, configured, tell)
+            reply = reply_of(found)
             if save is not None and reply.answer is not None:
                 save.write_text(written(reply.answer, facts.pull), encoding="utf-8")
         url = deliver(reply, facts, tell) if comments else ""
@@ -117,11 +122,10 @@ def _remarks(config: Config, folder: Path, base: str, head: str) -> list[str]:
     return [f"the change touches what it was measured by: {', '.join(touched[:5])}"] if touched else []
 
 
-def _measured(config: Config, spot: Spot, facts: PipelineFacts, tell: Teller) -> Reply:
+def _measured(config: Config, spot: Spot, configured: GitHubRepository | None, tell: Teller) -> Found:
     here = in_checkout(config, spot.engine, spot.folder)
     with open_store(here) as store:
-        context = Context(here, store, tell, worker_name())
-        return reply_of(answer_here(context, spot, config.github.repository(facts.repository)))
+        return answer_here(Context(here, store, tell, worker_name()), spot, configured)
 
 
 def _document(reply: Reply) -> dict[str, object]:

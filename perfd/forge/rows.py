@@ -55,19 +55,25 @@ def _cells(row: AnswerRow) -> tuple[str, ...]:
 
 def _values(row: AnswerRow) -> str:
     scale = scale_of(row.metric.unit, [row.base, row.head])
-    return f"{scale.text(row.base)} → {scale.text(row.head)} {escaped(scale.unit)}"
+    return _kept(f"{scale.text(row.base)} → {scale.text(row.head)} {escaped(scale.unit)}")
 
 
 def _change(row: AnswerRow) -> str:
     if row.verdict.effect is None:
         return NOTHING
     if row.base == 0.0:
-        return f"{row.verdict.effect:+.4g} {escaped(row.metric.unit)}"  # nothing to divide by: a plain difference
-    return f"{percent(row.verdict.effect)} {percents(row.verdict.interval)}".rstrip()
+        # Nothing to divide by: a plain difference.
+        return _kept(f"{row.verdict.effect:+.4g} {escaped(row.metric.unit)}") if row.verdict.effect else NOTHING
+    return f"{_kept(percent(row.verdict.effect))} {_kept(percents(row.verdict.interval))}".rstrip()
 
 
 def _percent(share: float | None) -> str:
-    return NOTHING if share is None else f"±{percent(share).lstrip('+')}"
+    return NOTHING if share is None else _kept(f"±{percent(share).lstrip('+')}")
+
+
+def _kept(text: str) -> str:
+    """On one line: a number that leaves its unit behind is hard to read."""
+    return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _verdict(row: AnswerRow) -> str:

@@ -50,7 +50,9 @@ def affected(
     touched = [[area for area, spec in known if spec.match_file(path)] for path in code]
     stray = next((path for path, found in zip(code, touched, strict=True) if not found), None)
     if stray is not None:
-        return _everything(f"{_short(stray)} is in no area of the configuration" if areas else f"{_counted(len(code))} changed")
+        return _everything(
+            f"{_short(stray)} is in no area of the configuration" if areas else f"{_counted(len(code))} may affect anything"
+        )
     return _of_areas({area for found in touched for area in found}, len(code))
 
 
@@ -66,7 +68,7 @@ def _of_areas(areas: Iterable[Area], files: int) -> Affected:
 
 
 def _everything(why: str) -> Affected:
-    return Affected(everything=True, suites=frozenset(), workloads=frozenset(), why=why)
+    return Affected(everything=True, suites=frozenset(), workloads=frozenset(), why=f"everything, since {why}")
 
 
 def _nothing(why: str) -> Affected:

@@ -144,8 +144,8 @@ def _environment(context: Context, done: Sequence[ArmSamples]) -> str:
     software = [{**page.spec.toolchain, **page.spec.dependencies} for page in pages if page is not None]
     difference = epoch_difference(software[0], software[-1])
     hosts = sorted({page.environment.device.host for page in pages if page is not None and page.environment is not None})
-    where = f" of {', '.join(hosts)}" if hosts else ""
-    return f"Both arms ran on the same hardware{where} and clock policy, with " + (
+    where = f"on {', '.join(hosts)}, " if hosts else ""
+    return f"Both arms ran {where}on the same hardware with the same clock policy, with " + (
         f"other dependencies: {difference}" if difference else "the same toolchain and dependencies"
     )
 

@@ -12,12 +12,14 @@ from perfd.domain.pull import (
     BranchPushed,
     CheckAsked,
     CommentMade,
+    ComparisonAsked,
     InstallationSeen,
     JobState,
     PullAction,
     PullSeen,
 )
 from perfd.rules.admission import NEEDED
+from perfd.stages.asked import handle_asked
 from perfd.stages.context import Context
 from perfd.stages.deliver import LET_RUN, close_superseded
 from perfd.stages.pull_commands import handle_comment
@@ -25,13 +27,13 @@ from perfd.stages.pull_open import open_job, say_first_word
 from perfd.store.deliveries import Claimed
 from perfd.store.pull_jobs import JobRow
 from perfd.store.pulls import PullRow
+from perfd.store.trouble import DATABASE_GONE
 
 AGAIN_AFTER = timedelta(minutes=2)
-from perfd.store.trouble import DATABASE_GONE
-MOST_TRIES = 30
-ASKS = {PullAction.OPENED: "opened", PullAction.PUSHED: "pushed", PullAction.REBASED: "moved to another base branch"}
 MENDED = timedelta(minutes=15)
 """By then somebody may have mended what perfd got wrong."""
+MOST_TRIES = 30
+ASKS = {PullAction.OPENED: "opened", PullAction.PUSHED: "pushed", PullAction.REBASED: "moved to another base branch"}
 RERUN = "rerun"
 """GitHub's own button on a check."""
 
@@ -52,12 +54,12 @@ def receive(context: Context) -> bool:
     else:
         again_at = None
     context.tell.say("receive", outcome)
-    return True
-
     if again_at is not None and claimed.attempts < MOST_TRIES:
         context.store.deliveries.failed(claimed, outcome, again_at)
     else:
         context.store.deliveries.handled(claimed, outcome, context.now())
+    return True
+
 
 def _pull_seen(context: Context, claimed: Claimed, event: PullSeen) -> str:
     place = f"{event.pull.repository}#{event.pull.number}"
@@ -138,4 +140,5 @@ HANDLERS: Mapping[type, Callable[[Context, Claimed, Any], str]] = {
     InstallationSeen: _installed,
     BranchPushed: _pushed,
     CommentMade: lambda context, claimed, event: handle_comment(context, claimed.id, event),
+    ComparisonAsked: lambda context, _, event: handle_asked(context, event),
 }

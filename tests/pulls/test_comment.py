@@ -112,7 +112,7 @@ def test_a_base_that_a_person_asked_for_is_said_to_be_that() -> None:
 def test_a_plain_difference_keeps_its_unit_where_the_base_is_zero() -> None:
     failed = row("steady", "failed_requests", 0.0, 3.0, Outcome.WORSE)
 
-    assert "+3 requests" in comment_of(replace(ORDINARY, rows=(failed,)))
+    assert "+3\N{NO-BREAK SPACE}requests" in comment_of(replace(ORDINARY, rows=(failed,)))
 
 
 def test_the_hostile_words_are_still_there_to_be_read() -> None:
