@@ -68,6 +68,9 @@ class Context:
     told: set[str] = field(default_factory=set, compare=False)
     """What was said once and needs no second saying."""
 
+    passed_over: set[str] = field(default_factory=set, compare=False)
+    """Devices that another process held when the last Run was looked for."""
+
     def say_once(self, stage: str, sentence: str) -> None:
         """The sentence was said, now or before."""
         if sentence not in self.told:

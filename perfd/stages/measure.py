@@ -50,6 +50,7 @@ class StoppedError(PerfdError):
 def measure(context: Context) -> bool:
     """One Run is finished on one of this machine's devices; False when there is none to measure here now."""
     keep_to_budget(context)
+    context.passed_over.clear()
     return any(_measure_on(context, bench) for bench in benches(context.config))
 
 
@@ -58,8 +59,11 @@ def _measure_on(context: Context, bench: Bench) -> bool:
     device = bench.device
     with taken(device.name) as lock:
         if lock is None:
+            context.passed_over.add(device.name)
             return False
         with context.store.device_lock(device.host, device.name) as got:
+            if not got:
+                context.passed_over.add(device.name)
             claimed = _claim(context, bench) if got and flight.may_begin(context, bench) else None
             if claimed is None:
                 return False

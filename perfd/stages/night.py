@@ -7,7 +7,6 @@ from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
 from perfd import HARNESS_VERSION
-from perfd.bench.taken import is_taken
 from perfd.config import Schedule
 from perfd.domain.occasion import Occasion, OccasionState
 from perfd.domain.run import OccasionKind, RunState
@@ -16,7 +15,6 @@ from perfd.stages.bisect import bisect
 from perfd.stages.build import build
 from perfd.stages.confirm import confirm
 from perfd.stages.context import Context, is_dead
-from perfd.stages.device import measuring
 from perfd.stages.flight import is_patient, why_not_measured
 from perfd.stages.judge import judge
 from perfd.stages.measure import measure
@@ -129,7 +127,7 @@ def _is_under_way(context: Context, occasion: Occasion) -> bool:
     counts = runs.counts(occasion)
     if counts[RunState.CLAIMED] or runs.waiting_to_be_tried_again(occasion, context.now()):
         return True
-    taken = any(is_taken(bench.device.name) for bench in measuring(context.config)) if counts[RunState.QUEUED] else False
+    taken = counts[RunState.QUEUED] > 0 and bool(context.passed_over)
     if taken:
         context.tell.steps("measure", 0, counts[RunState.QUEUED], "another perfd process of this host measures; waiting for it")
     return taken or (counts[RunState.QUEUED] > 0 and is_patient(context))
