@@ -3,8 +3,8 @@
     python tests/chaos/chaos.py --points 200 --seed 1
 
 Two clocks, a site, a service that runs every stage, a worker and a Postgres, all real processes on one host. A victim is killed
-(SIGKILL) and started again, or stands still for longer than a lease (SIGSTOP, SIGCONT); Postgres is also away for a while, once for
-a minute. Prints a table; exits 1 on a violation.
+(SIGKILL) and started again, or stands still for longer than a lease (SIGSTOP, SIGCONT); Postgres is also away for a while, once
+for a minute. Prints a table; exits 1 on a violation.
 The seed decides victims and pauses; what the victims are doing by then is the machine's business, so that two runs differ.
 """
 
@@ -84,7 +84,7 @@ class Chaos:
         overtaken = self.dice.random() < OVERTAKEN
         self.due.append(self.town.begin(len(self.due)))
         until, deadline = self.points + 3, None
-        while not (self.reported() or (overtaken and self.points >= until)):
+        while not (self.is_reached("reported") or (overtaken and self.points >= until and self.is_reached("due"))):
             if self.points < points:
                 self.blow()
             else:
@@ -122,10 +122,11 @@ class Chaos:
             time.sleep(self.dice.uniform(0.0, 1.0))
             victim.start()
 
-    def reported(self) -> bool:
-        """Whether the newest night is reported."""
-        asked = text("SELECT state = 'reported' FROM occasion WHERE kind = 'night' AND nominal_at = :due")
-        return self.ask(lambda connection: bool(connection.execute(asked, {"due": self.due[-1]}).scalar()))
+    def is_reached(self, state: str) -> bool:
+        """Whether the newest night is in that state, or is there at all."""
+        asked = text("SELECT state = :state OR :state = 'due' FROM occasion WHERE kind = 'night' AND nominal_at = :due")
+        known = {"due": self.due[-1], "state": state}
+        return self.ask(lambda connection: bool(connection.execute(asked, known).scalar()))
 
     def check(self) -> None:
         """The books of all nights so far balance, or their violations are kept."""
