@@ -46,9 +46,13 @@ async def _take(request: Request, site: Here) -> JSONResponse:
     secret = cast("str | None", request.app.state.webhook_secret)
     if not secret:
         raise NotTakenError(503, "perfd takes no webhooks yet: set PERFD_GITHUB_WEBHOOK_SECRET to the secret of the GitHub App")
+    unsigned = NotTakenError(401, "the body is not signed with the secret that perfd knows (X-Hub-Signature-256)")
+    signature = request.headers.get("x-hub-signature-256", "")
+    if not signature.startswith("sha256="):  # before anything of the body is read
+        raise unsigned
     body = await _body(request)
-    if not is_signed(secret, body, request.headers.get("x-hub-signature-256", "")):
-        raise NotTakenError(401, "the body is not signed with the secret that perfd knows (X-Hub-Signature-256)")
+    if not is_signed(secret, body, signature):
+        raise unsigned
     name, delivery = _names(request.headers)
     if name == "ping":
         return JSONResponse({"taken": False, "why": "pong"})
