@@ -16,7 +16,7 @@ from perfd.errors import BadInputError
 from perfd.rules.launch_report import launch_report, side_by_side
 from perfd.rules.launches import missed
 from perfd.stages.context import Context
-from perfd.stages.launching import declare, open_due_checkpoints
+from perfd.stages.launching import declare, declare_configured, open_due_checkpoints
 from perfd.stages.night import run_to_report
 from perfd.store.launch_rows import LaunchRow
 
@@ -100,6 +100,7 @@ def _days(days: str) -> list[int]:
 def listing(config_path: Path | None, as_json: bool) -> int:
     """Show every launch with its Checkpoints. Exit code 2: one is missed."""
     with Teller() as tell, opened(config_path, tell) as context:
+        declare_configured(context)
         found = [_listed(context, row) for row in context.store.launches.every()]
     if as_json:
         answer({"launches": found})
@@ -149,6 +150,7 @@ def report(config_path: Path | None, models: tuple[str, ...], engine: str | None
     Exit code 1: the newest day is worse than the first in some class; 2: a Checkpoint is missed, or nothing can be told yet.
     """
     with Teller() as tell, opened(config_path, tell) as context:
+        declare_configured(context)
         rows = _chosen(context, models, engine)
         reports = [launch_report(context.store.launches.facts(row), context.now()) for row in rows]
     beside = side_by_side(reports) if len(reports) > 1 else []

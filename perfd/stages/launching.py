@@ -78,8 +78,7 @@ def open_due_checkpoints(context: Context) -> tuple[Occasion, ...]:
 
     However late, each owed Checkpoint is opened once; answers those that were opened just now.
     """
-    for launch in context.config.launches:
-        _declare_configured(context, launch)
+    declare_configured(context)
     now = context.now()
     opened = [
         (one, context.store.launches.open(row.launch, one.day, now))
@@ -87,6 +86,12 @@ def open_due_checkpoints(context: Context) -> tuple[Occasion, ...]:
         for one in due(row.checkpoints, now)
     ]
     return tuple(_told(context, one, occasion) for one, occasion in opened if occasion is not None)
+
+
+def declare_configured(context: Context) -> None:
+    """The Launches of perfd.toml stand in the database; one that cannot be changed any more is told."""
+    for launch in context.config.launches:
+        _declare_configured(context, launch)
 
 
 def _declare_configured(context: Context, launch: ModelLaunch) -> None:

@@ -89,6 +89,17 @@ def test_a_launch_is_declared_listed_and_declared_again_without_effect(shell: Sh
     assert "m3 on tiny" in out
 
 
+def test_a_launch_of_the_file_is_listed_before_any_clock_has_seen_it(shell: Shell) -> None:
+    file = shell.folder / "perfd.toml"
+    declared = f'[[launches]]\nmodel = "m3"\nengine = "tiny"\nat = "{SOON}"\ndays = [0, 30]\n'
+    file.write_text(file.read_text(encoding="utf-8") + declared, encoding="utf-8")
+
+    code, listed = shell.asked("launch", "list")
+    assert (0, [0, 30]) == (code, [day["day"] for day in listed["launches"][0]["days"]])
+    assert (0, {"dropped": 2}) == shell.asked("launch", "drop", "m3", "--engine", "tiny")
+    assert ["not owed"] * 2 == [day["state"] for day in shell.asked("launch", "list")[1]["launches"][0]["days"]]
+
+
 def test_a_launch_that_was_called_off_is_owed_no_more_and_may_come_back(shell: Shell) -> None:
     words = ("launch", "add", "m3", "--engine", "tiny", "--at", SOON)
     shell.run(*words)
