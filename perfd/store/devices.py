@@ -9,15 +9,16 @@ from sqlalchemy import ColumnElement, Connection, Engine, Select, and_, case, fu
 from sqlalchemy.dialects.postgresql import insert
 
 from perfd.domain.build import BuildState
-from perfd.domain.codec import from_json, to_json
-from perfd.domain.device import AaAnswer, Cause, DeviceRow, Quarantine, Released, Spoilt
+from perfd.domain.codec import to_json
+from perfd.domain.device import AaAnswer, Cause, DeviceRow, Quarantine, Spoilt
 from perfd.domain.environment import Device
 from perfd.domain.occasion import Occasion
 from perfd.domain.run import OccasionKind, RunState
 from perfd.domain.verdict import Outcome
-from perfd.store import device_page, occasions, tables, voiding
+from perfd.store import device_page, device_rows, occasions, tables, voiding
 from perfd.store.device_page import DevicePage
-from perfd.store.writing import AnyRow, clean, ensure
+from perfd.store.device_rows import same
+from perfd.store.writing import clean, ensure
 
 D = tables.device.c
 Q = tables.quarantine.c
@@ -41,7 +42,7 @@ class Devices:
             since = case((still, D.refused_since), else_=now) if refusal else None
             values = {"looked_at": now, "refusal": clean(refusal), "refused_since": since}
             connection.execute(update(tables.device).where(D.id == found).values(**values))
-            return _rows(connection, D.id == found)[0]
+            return device_rows.rows(connection, D.id == found)[0]
 
     def good(self, device: Device, now: datetime) -> None:
         """A Run on it has ended with nothing wrong with the device."""
@@ -57,7 +58,7 @@ class Devices:
             if to_json(one) not in row.spoilt:
                 values = {"spoilt": [*row.spoilt, clean(to_json(one))]}
                 connection.execute(update(tables.device).where(D.id == found).values(**values))
-            return _rows(connection, D.id == found)[0]
+            return device_rows.rows(connection, D.id == found)[0]
 
     def quarantine(self, device: Device, cause: Cause, actor: str, now: datetime) -> Quarantine | None:
         """The device measures nothing from now on, and what it has finished since the cause is void; see `voiding`.
@@ -66,8 +67,8 @@ class Devices:
         """
         with self.engine.begin() as connection:
             device_id = _ensure(connection, device)
-            connection.execute(select(D.id).where(_same(device)).order_by(D.id).with_for_update())  # one opener at a time
-            if connection.execute(_open(_same(device))).first() is not None:
+            connection.execute(select(D.id).where(same(device)).order_by(D.id).with_for_update())  # one opener at a time
+            if connection.execute(_open(same(device))).first() is not None:
                 return None
             values = {
                 "device_id": device_id,
@@ -78,20 +79,20 @@ class Devices:
                 "evidence": clean(to_json(cause.evidence)),
             }
             made = connection.execute(insert(tables.quarantine).values(**values).returning(Q.id)).scalar_one()
-            devices = connection.execute(select(D.id).where(_same(device))).scalars().all()
+            devices = connection.execute(select(D.id).where(same(device))).scalars().all()
             voiding.void(connection, devices, made, clean(cause.reason), (cause.since, now))
-            return _quarantines(connection, Q.id == made)[0]
+            return device_rows.quarantines(connection, Q.id == made)[0]
 
     def release(self, device: Device, actor: str, reason: str, now: datetime) -> Quarantine | None:
         """A person says that the device may measure again; absent where it is in no quarantine. What was void stays void."""
         with self.engine.begin() as connection:
-            row = connection.execute(_open(_same(device)).with_for_update(of=tables.quarantine)).first()
+            row = connection.execute(_open(same(device)).with_for_update(of=tables.quarantine)).first()
             if row is None:
                 return None
             ended = {"released_at": now, "released_by": clean(actor), "release_reason": clean(reason)}
             connection.execute(update(tables.quarantine).where(Q.id == row.id).values(**ended))
-            connection.execute(update(tables.device).where(_same(device)).values(spoilt=[], refusal="", refused_since=None))
-            return _quarantines(connection, Q.id == row.id)[0]
+            connection.execute(update(tables.device).where(same(device)).values(spoilt=[], refusal="", refused_since=None))
+            return device_rows.quarantines(connection, Q.id == row.id)[0]
 
     def is_wanted(self, device_class: str, now: datetime) -> bool:
         """Whether a Run waits that could begin on a device of that class now."""
@@ -111,17 +112,17 @@ class Devices:
     def lasting(self, device: Device) -> Quarantine | None:
         """The quarantine that the device is in; absent where it is in none."""
         with self.engine.begin() as connection:
-            return next(iter(_quarantines(connection, _same(device), Q.released_at.is_(None))), None)
+            return next(iter(device_rows.quarantines(connection, same(device), Q.released_at.is_(None))), None)
 
     def rows(self) -> tuple[DeviceRow, ...]:
         """Every device, by host and name."""
         with self.engine.begin() as connection:
-            return _rows(connection)
+            return device_rows.rows(connection)
 
     def read(self, device_id: int) -> DeviceRow | None:
         """The device with that number."""
         with self.engine.begin() as connection:
-            return next(iter(_rows(connection, D.id == device_id)), None)
+            return next(iter(device_rows.rows(connection, D.id == device_id)), None)
 
     def page(self, device: Device) -> DevicePage:
         """What the page of a device shows beside its state."""
@@ -136,7 +137,7 @@ class Devices:
     def quarantines(self, device: Device) -> tuple[Quarantine, ...]:
         """Every quarantine of the device, newest first."""
         with self.engine.begin() as connection:
-            return _quarantines(connection, _same(device))
+            return device_rows.quarantines(connection, same(device))
 
     def aa(self, device: Device, since: datetime) -> tuple[AaAnswer, ...]:
         """The reported A/A comparisons that ended from then on and were measured on this device alone, oldest first."""
@@ -148,7 +149,7 @@ class Devices:
             .join(tables.device, D.id == R.device_id)
             .where(Occ.kind == OccasionKind.AA.value, outcome.is_not(None))
             .group_by(Occ.id)
-            .having(func.bool_and(_same(device)), ended_at >= since)
+            .having(func.bool_and(same(device)), ended_at >= since)
             .order_by(ended_at, Occ.id)
         )
         called = {Outcome.BETTER: True, Outcome.WORSE: True, Outcome.SAME: False}
@@ -167,7 +168,7 @@ class Devices:
             .correlate(tables.quarantine)
         )
         with self.engine.begin() as connection:
-            return _quarantines(connection, Q.again_id.is_(None), void.exists())[::-1]
+            return device_rows.quarantines(connection, Q.again_id.is_(None), void.exists())[::-1]
 
     def again(self, quarantine: int, occasion: Occasion) -> bool:
         """It stands there that the occasion measures again what the quarantine made void; False when one stood there before."""
@@ -186,54 +187,5 @@ def _ensure(connection: Connection, device: Device) -> int:
     return ensure(connection, tables.device, to_json(device))
 
 
-def _same(device: Device) -> ColumnElement[bool]:
-    """The same piece of hardware, whatever class it is measured under."""
-    return (D.host == device.host) & (D.name == device.name)
-
-
 def _open(*where: ColumnElement[bool]) -> Select[Any]:
     return select(Q.id).join(tables.device, D.id == Q.device_id).where(Q.released_at.is_(None), *where)
-
-
-def _rows(connection: Connection, *where: ColumnElement[bool]) -> tuple[DeviceRow, ...]:
-    rows = connection.execute(select(tables.device).where(*where).order_by(D.host, D.name, D.device_class)).all()
-    lasting = {(one.device.host, one.device.name): one for one in _quarantines(connection, Q.released_at.is_(None))}
-    return tuple(
-        DeviceRow(
-            id=row.id,
-            device=Device(row.host, row.name, row.device_class),
-            looked_at=row.looked_at,
-            refusal=row.refusal,
-            refused_since=row.refused_since,
-            good_at=row.good_at,
-            spoilt=tuple(from_json(Spoilt, one) for one in row.spoilt),
-            quarantine=lasting.get((row.host, row.name)),
-        )
-        for row in rows
-    )
-
-
-def _quarantines(connection: Connection, *where: ColumnElement[bool]) -> tuple[Quarantine, ...]:
-    """Newest first."""
-    voided = select(func.count()).where(R.quarantine_id == Q.id, R.state == RunState.VOID.value).scalar_subquery()
-    asked = (
-        select(tables.quarantine, D.host, D.name, D.device_class, Occ.name.label("again"), voided.label("voided"))
-        .join(tables.device, D.id == Q.device_id)
-        .outerjoin(tables.occasion, Occ.id == Q.again_id)
-        .where(*where)
-        .order_by(Q.id.desc())
-    )
-    return tuple(_as_quarantine(row) for row in connection.execute(asked))
-
-
-def _as_quarantine(row: AnyRow) -> Quarantine:
-    return Quarantine(
-        id=row.id,
-        device=Device(row.host, row.name, row.device_class),
-        cause=Cause(row.reason, row.since, row.evidence),
-        actor=row.actor,
-        opened_at=row.opened_at,
-        released=None if row.released_at is None else Released(row.released_at, row.released_by, row.release_reason),
-        voided=row.voided,
-        again=row.again or "",
-    )
