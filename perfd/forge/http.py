@@ -64,12 +64,10 @@ class Http:
             onward = response.headers.get("location", "")
             if response.status_code not in REDIRECTS or not onward:
                 return self._read(call, response, body)
-            url, query = str(httpx.URL(url).join(onward)), {}
+            url, query = _joined(url, onward), {}
             if urlsplit(url)[:2] != urlsplit(self.url)[:2]:
                 break
-        raise ForgeError(
-            Trouble.NOT_FOUND, f"GitHub sent perfd elsewhere, without an end, for {call.doing}: was the repository moved?"
-        )
+        raise ForgeError(Trouble.NOT_FOUND, f"GitHub sent perfd elsewhere to {call.doing}: was the repository moved?")
 
     @contextmanager
     def understanding(self, doing: str) -> Iterator[None]:
@@ -117,10 +115,18 @@ def new_client() -> httpx.Client:
     return httpx.Client(timeout=httpx.Timeout(LONGEST_S / 2, connect=5.0), limits=limits)
 
 
+def _joined(url: str, onward: str) -> str:
+    """The address of a redirect; empty for one that is none."""
+    try:
+        return str(httpx.URL(url).join(onward))
+    except httpx.InvalidURL:
+        return ""
+
+
 def _json(body: bytes) -> Any:
     try:
         return json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

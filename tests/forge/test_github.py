@@ -170,6 +170,7 @@ def test_what_is_useless_to_try_again_names_its_remedy(
         (Fault("POST", "comments", 201, body=b'{"id": "x"}'), Trouble.BROKEN, (5, 15)),
         (Fault("POST", "comments", 201, body=b"[]"), Trouble.BROKEN, (5, 15)),
         (Fault("GET", "installation$", 200, body=b"[]"), Trouble.BROKEN, (5, 15)),
+        (Fault("GET", "comments", 200, body=b"[" * 200_000), Trouble.BROKEN, (5, 15)),
         (Fault("POST", "tokens", 201, body=b'{"token": "x", "expires_at": 3}'), Trouble.BROKEN, (5, 15)),
         (Fault("GET", "comments", 200, body=b'[{"body": null}, 3]'), Trouble.BROKEN, (5, 15)),
         (Fault("POST", "comments", 409, "Conflict"), Trouble.CONFLICT, (5, 15)),
@@ -260,8 +261,14 @@ def test_a_renamed_repository_is_followed(faulty: FaultServer, github: GitHub) -
     assert ["octo/motor#7"] == [one["place"] for one in faulty.comments]
 
 
-def test_no_redirect_takes_the_token_to_another_host(faulty: FaultServer, github: GitHub) -> None:
-    faulty.faults = [Fault("POST", "comments", 307, headers={"Location": "http://127.0.0.1:1/steal"})]
+ELSEWHERE = ("http://127.0.0.1:1/steal", "//127.0.0.1:1/steal", "http://[", "/repos/octo/engine/issues/7/comments")
+
+
+@pytest.mark.parametrize("location", ELSEWHERE)
+def test_no_redirect_takes_the_token_to_another_host_or_round_for_ever(
+    faulty: FaultServer, github: GitHub, location: str
+) -> None:
+    faulty.faults = [Fault("POST", "comments", 307, headers={"Location": location}, times=9)]
 
     assert "sent perfd elsewhere" in refused(github).message
 
