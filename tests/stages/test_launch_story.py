@@ -35,7 +35,7 @@ def test_a_real_engine_that_is_faster_but_worse_on_day_7_is_told_so(store: Store
         world.context, config=config, worker=worker_name(), now=lambda: world.clock[0] + (datetime.now(UTC) - began)
     )
     commit(world, "Begin", token_s=0.012, blur=0.0)
-    world.launch(-7, 0, 7, suites=SUITES, minutes=2.0)
+    world.launch(-7, 0, 7, suites=SUITES, minutes=5.0)
     real_measure(world, -7)
     real_measure(world, 0)
     commit(world, "Guess the next token", token_s=0.005, blur=0.6)
