@@ -76,7 +76,7 @@ def _measure_on(context: Context, bench: Bench) -> bool:
 
 def _claim(context: Context, bench: Bench) -> ClaimedRun | None:
     device, held = bench.device, lease(context.config.schedule)
-    return context.store.runs.claim(device.device_class, context.worker, context.now(), held, device=device.name)
+    return context.store.runs.claim(device.device_class, context.worker, context.now(), held, device=device)
 
 
 def _hand_in(context: Context, claimed: ClaimedRun, results: Results) -> None:

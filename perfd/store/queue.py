@@ -27,6 +27,7 @@ from sqlalchemy import (
 
 from perfd import HARNESS_VERSION
 from perfd.domain.build import BuildState
+from perfd.domain.environment import Device
 from perfd.domain.occasion import Occasion, OccasionState
 from perfd.domain.run import Arm, RunState
 from perfd.store import tables
@@ -40,8 +41,8 @@ PLACES_A_BLOCK = 4
 """Places of an ABBA block, as `perfd.rules.compare.abba_order` lays them."""
 
 
-def claimable(device_class: str, worker: str, device: str | None, now: datetime, occasion: Occasion | None) -> Select[int]:
-    """The id of the Run that the worker (host:pid:…) takes next on that device of its host (any, where none is named).
+def claimable(device_class: str, worker: str, device: Device | None, now: datetime, occasion: Occasion | None) -> Select[int]:
+    """The id of the Run that the worker takes next on that device (on any, where none is given).
 
     Its row is locked, and rows that others have locked are passed over.
     """
@@ -99,10 +100,10 @@ def _block_is_begun() -> ColumnElement[bool]:
     return case((R.arm == Arm.ONLY.value, false()), else_=begun)
 
 
-def _block_is_elsewhere(worker: str, device: str | None) -> ColumnElement[bool]:
+def _block_is_elsewhere(worker: str, device: Device | None) -> ColumnElement[bool]:
     """Whether a Run of its block is being measured by somebody else, or was measured on another device."""
-    host = D.host == worker.split(":", 1)[0]
-    here = host if device is None else and_(host, D.name == device)
-    other = select(D.id).where(~here)
-    by_others = and_(_mate.c.state == RunState.CLAIMED.value, _mate.c.claimed_by != worker)
-    return _block(tables.run).in_(_blocks(or_(by_others, _mate.c.device_id.in_(other))))
+    elsewhere = [and_(_mate.c.state == RunState.CLAIMED.value, _mate.c.claimed_by != worker)]
+    if device is not None:
+        other = select(D.id).where(~and_(D.host == device.host, D.name == device.name))
+        elsewhere.append(_mate.c.device_id.in_(other))
+    return _block(tables.run).in_(_blocks(or_(*elsewhere)))

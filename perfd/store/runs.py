@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Engine, Update, func, select, update
 
 from perfd.domain.build import BuildSpec
 from perfd.domain.codec import from_json
+from perfd.domain.environment import Device
 from perfd.domain.occasion import Occasion
 from perfd.domain.results import Results
 from perfd.domain.run import Arm, FailureKind, RunState
@@ -40,7 +41,7 @@ class Runs:
         lease: timedelta,
         occasion: Occasion | None = None,
         *,
-        device: str | None = None,
+        device: Device | None = None,
     ) -> ClaimedRun | None:
         """The Run (of that occasion) that is next for a device class, on that device of it, is this worker's; see `queue`."""
         with self.engine.begin() as connection:

@@ -86,14 +86,15 @@ def test_a_block_stays_on_the_device_that_began_it(world: World) -> None:
     world.build()
     finish(world, world.claim(), "bench-1")
 
-    elsewhere = world.store.runs.claim(CPU, "bench-2:1:1", world.now, LEASE, device="cpu")
+    here, there = Device("bench-1", "cpu", CPU), Device("bench-2", "cpu", CPU)
+    elsewhere = world.store.runs.claim(CPU, "bench-2:1:1", world.now, LEASE, device=there)
     assert elsewhere is not None
     assert 4 == elsewhere.block  # the next block may be measured elsewhere
-    assert world.store.runs.claim(CPU, "bench-2:2:2", world.now, LEASE, device="cpu") is None  # it is under way on another worker
-    assert world.store.runs.claim(CPU, WORKER, world.now, LEASE, device="gpu") is None
-    here = world.store.runs.claim(CPU, WORKER, world.now, LEASE, device="cpu")
-    assert here is not None
-    assert (1, Arm.HEAD) == (here.block, here.arm)
+    assert world.store.runs.claim(CPU, "bench-2:2:2", world.now, LEASE, device=there) is None  # another worker is at it
+    assert world.store.runs.claim(CPU, WORKER, world.now, LEASE, device=Device("bench-1", "gpu", CPU)) is None
+    claimed = world.store.runs.claim(CPU, WORKER, world.now, LEASE, device=here)
+    assert claimed is not None
+    assert (1, Arm.HEAD) == (claimed.block, claimed.arm)
 
 
 def planned_by(world: World, occasion: Occasion, version: str) -> None:
