@@ -88,6 +88,8 @@ class Bench:
     chance: random.Random
     last: datetime
     """When the last night was due."""
+    processes: tuple[int, int]
+    """The site's process, and the server's."""
 
     def beside(
         self, address: Callable[[], str], question: Callable[[], tuple[str, list[object]]]
@@ -241,7 +243,37 @@ def worker(bench: Bench) -> Iterator[Row]:
         yield Row(word, None, "p50", p50, p95, p99, note=" engine's own 4 ms")
 
 
-MEASURES = {"charts": charts, "lists": lists, "ingest": ingest, "browser": browser, "crowds": crowds, "worker": worker}
+def cost(bench: Bench) -> Iterator[Row]:
+    """Processor time of one answer, in the site and in Postgres together: what it costs whatever else the machine does."""
+    twenty = ",".join(map(str, bench.some(20)))
+    asked = {
+        "home page": lambda: "/",
+        "page of one Series": lambda: f"/series/{bench.some(1)[0]}",
+        "points of one Series": lambda: f"/api/v1/points?series={bench.some(1)[0]}",
+        "points of 20 Series": lambda: f"/api/v1/points?series={twenty}",
+        "points of a Series of 200,000": lambda: f"/api/v1/points?series={LONG}",
+        "one Series with Runs and Builds": lambda: f"/api/v1/series/{bench.some(1)[0]}",
+        "compare two nights": lambda: f"/compare?base={bench.day(bench.chance.randint(1, 60))}&head={bench.day(0)}",
+        "last value of all Series": lambda: "/api/v1/latest",
+    }
+    for what, address in asked.items():
+        bench.client.get(address())
+        before = clients.processor_s(bench.processes)
+        for _ in range(bench.rounds):
+            bench.client.get(address()).raise_for_status()
+        spent = (clients.processor_s(bench.processes) - before) / bench.rounds * 1e3
+        yield Row(f"processor time: {what}", None, "p50", spent, spent, spent)
+
+
+MEASURES = {
+    "cost": cost,
+    "charts": charts,
+    "lists": lists,
+    "ingest": ingest,
+    "browser": browser,
+    "crowds": crowds,
+    "worker": worker,
+}
 
 
 def main() -> None:
@@ -253,12 +285,12 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     rows: list[Row] = []
-    with made.prepared(options.folder) as database, clients.served(options.folder) as url:
+    with made.prepared(options.folder) as database, clients.served(options.folder) as (url, site):
         sys.stdout.write(f"load of the machine before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores\n{HEAD}\n")
         plain = database.replace("+psycopg", "")
         with psycopg.connect(plain, autocommit=True) as sql, httpx.Client(base_url=url, timeout=120) as client:
             last = datetime.fromisoformat((options.folder / "first-night").read_text()) + timedelta(days=made.NIGHTS - 1)
-            bench = Bench(url, database, sql, client, options.rounds, random.Random(5), last)
+            bench = Bench(url, database, sql, client, options.rounds, random.Random(5), last, (site, clients.server_pid(sql)))
             for name in options.only:
                 for row in MEASURES[name](bench):
                     rows.append(row)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import random
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ from typing import Any
 
 import httpx
 import numpy as np
+import psycopg
 import site_database as made
 from numpy.typing import NDArray
 
@@ -41,8 +43,8 @@ new MutationObserver(() => {
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """The address of `perfd serve` over the database in the folder, in a process of its own, without clock and worker."""
+def served(folder: Path) -> Iterator[tuple[str, int]]:
+    """Address and process of `perfd serve` over the database in the folder, in a process of its own, without clock and worker."""
     command = [sys.executable, "-m", "perfd", "serve", "--no-clock", "--no-worker", "--port", "0", "--json"]
     environment = {"PERFD_STATE": str(folder), "PATH": "/usr/bin:/bin", "HOME": str(folder)}
     log = folder / "serve.log"
@@ -52,7 +54,7 @@ def served(folder: Path) -> Iterator[str]:
         url = _told(process, log)
         with httpx.Client(base_url=url, timeout=60) as client:
             client.get("/healthz").raise_for_status()
-        yield url
+        yield url, process.pid
     finally:
         process.terminate()
         process.wait(30)
@@ -67,6 +69,29 @@ def _told(process: "subprocess.Popen[str]", log: Path) -> str:
             sys.exit(f"perfd serve ended: {log.read_text()[-2000:]}")
         told += line
     return str(json.loads(told)["url"])
+
+
+def server_pid(sql: psycopg.Connection) -> int:
+    """The process that all of this server's processes are children of."""
+    row = sql.execute("SELECT pg_backend_pid()").fetchone()
+    return int(_stat(row[0] if row else 0)[1])
+
+
+def processor_s(processes: tuple[int, int]) -> float:
+    """Seconds of processor time that these processes and their living children have taken."""
+    stats = [_stat(int(one.name)) for one in Path("/proc").iterdir() if one.name.isdigit()]
+    mine = [stat for stat in stats if stat and (int(stat[0]) in processes or int(stat[1]) in processes)]
+    return sum(int(stat[2]) + int(stat[3]) for stat in mine) / os.sysconf("SC_CLK_TCK")
+
+
+def _stat(pid: int) -> tuple[str, ...]:
+    """Process, parent, and ticks in user and system mode; empty where it has ended."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return ()
+    words = text.rpartition(")")[2].split()
+    return (str(pid), words[1], words[11], words[12])
 
 
 def seconds(work: Callable[[], object]) -> float:
