@@ -1,15 +1,17 @@
 """What a cage costs: `python tests/benchmarks/cage_cost.py [PAIRS]` starts programs and engines with and without, in turns.
 
-The first table is the time from start to end of a program that only exits; the second is the TTFT of the tiny engine, whose
+First the time from start to end of a program that only exits, by the clock and on the CPU; then the TTFT of the tiny engine, whose
 first token leaves 4 ms after a request, asked one at a time. Medians of pairs; arms change places.
 """
 
+import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from perfd.bench.cage.plan import OWN_LOOPBACK, TRIAL, Plan, command, python_places
@@ -37,7 +39,7 @@ LOAD = {
 }
 PROGRAMS = {
     "/bin/true": ("/bin/true",),
-    "python -c pass": (sys.executable, "-I", "-S", "-c", "pass"),
+    "python": (sys.executable, "-I", "-S", "-c", "pass"),
 }
 
 
@@ -45,6 +47,14 @@ def seconds(words: Sequence[str]) -> float:
     start_s = time.monotonic()
     subprocess.run(words, check=True, env={}, stdin=subprocess.DEVNULL)
     return time.monotonic() - start_s
+
+
+def cpu_s(words: Sequence[str]) -> float:
+    """Of the program and all it started: a busy machine makes it wait, and hardly makes it work more."""
+    before = os.times()
+    seconds(words)
+    after = os.times()
+    return after.children_user + after.children_system - before.children_user - before.children_system
 
 
 def in_turns(plain: Callable[[], float], caged: Callable[[], float], pairs: int) -> tuple[list[float], list[float]]:
@@ -83,7 +93,7 @@ def told(name: str, arms: tuple[list[float], list[float]]) -> None:
     more = statistics.median(after - before for before, after in zip(*arms, strict=True)) * 1e3
     spread = statistics.quantiles([(after - before) * 1e3 for before, after in zip(*arms, strict=True)], n=4)
     sys.stdout.write(
-        f"{name:16} {plain:9.3f} {caged:9.3f} {more:+9.3f} ms, half of the pairs {spread[0]:+.3f} to {spread[2]:+.3f}\n"
+        f"{name:20} {plain:9.3f} {caged:9.3f} {more:+9.3f} ms, half of the pairs {spread[0]:+.3f} to {spread[2]:+.3f}\n"
     )
 
 
@@ -91,10 +101,12 @@ def main() -> None:
     if refusal():
         sys.exit(refusal())
     pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 20
-    sys.stdout.write(f"{'':16} {'plain':>9} {'caged':>9} {'more':>9}\n")
+    sys.stdout.write(f"{'':20} {'plain':>9} {'caged':>9} {'more':>9}\n")
     for name, words in PROGRAMS.items():
         plan = Plan(words, TRIAL, PLACES, python_places(), network=OWN_LOOPBACK)
-        told(name, in_turns(lambda words=words: seconds(words), lambda plan=plan: seconds(command(plan)), pairs))  # type: ignore[misc]
+        for what, measure in (("", seconds), (", CPU", cpu_s)):
+            arms = in_turns(partial(measure, words), partial(measure, command(plan)), pairs)
+            told(name + what, arms)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         place.chmod(0o755)
