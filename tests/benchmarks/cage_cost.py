@@ -1,6 +1,6 @@
 """What a cage costs: `python tests/benchmarks/cage_cost.py [PAIRS]` starts programs and engines with and without, in turns.
 
-First the time from start to end of a program that only exits, by the clock and on the CPU; then the TTFT of the tiny engine, whose
+First the time from start to end of a program that only exits, by the clock and on the CPU; then the TTFT of an engine whose
 first token leaves 4 ms after a request, asked one at a time. Medians of pairs; arms change places.
 """
 
