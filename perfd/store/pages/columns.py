@@ -14,7 +14,7 @@ from sqlalchemy import Connection, text
 
 Whole = NDArray[np.int64]
 
-_COUNT = "SELECT series_id, count(*) FROM point WHERE series_id = ANY(:ids) GROUP BY series_id"
+_COUNT = "SELECT series_id, count(*) AS many FROM point WHERE series_id = ANY(:ids) GROUP BY series_id"
 _EVERY = """
     SELECT p.series_id, format('{"id":%s,"total":%s,"from":%s,"data":[%s,%s,%s,%s,%s]}', p.series_id, :total, :start,
         array_to_json(array_agg(x)), array_to_json(array_agg(value)), array_to_json(array_agg(low)),
@@ -121,7 +121,7 @@ def extremes(values: NDArray[np.float64], most: int) -> Whole:
 
 
 def _totals(connection: Connection, ids: Sequence[int]) -> dict[int, int]:
-    return {row.series_id: row.count for row in connection.execute(text(_COUNT), {"ids": list(ids)})}
+    return {row.series_id: row.many for row in connection.execute(text(_COUNT), {"ids": list(ids)})}
 
 
 def _chart(connection: Connection, series_id: int, total: int, window: Window) -> str:
