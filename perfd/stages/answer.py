@@ -22,7 +22,7 @@ from perfd.store.records import ArmSamples, RunPage
 
 WINDOW = timedelta(days=30)
 """How far back A/A comparisons count."""
-TOO_LONG = "its device minutes were spent before everything was decided: this is what was known by then"
+TOO_LONG = "Its device minutes were spent before everything was decided: this is what was known by then"
 NOT_YET = "it was not measured yet when the answer was due"
 
 

@@ -95,7 +95,7 @@ def _asking(context: Context, job: JobRow, settings: GitHubRepository) -> Asking
         gates=settings.gates,
         why=job.facts.get("why", ""),
         reproduce=shlex.join(words),
-        remarks=(f"the code of this head was let run by {job.approval.by}",) if job.approval else (),
+        remarks=(f"The code of this head was let run by {job.approval.by}",) if job.approval else (),
         site=context.config.github.site,
     )
 
