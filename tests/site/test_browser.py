@@ -104,6 +104,40 @@ def test_a_chart_draws_and_a_hover_names_the_build(page: "Page", filled: httpx.C
     assert "24 Samples" in tip or "200 Samples" in tip
 
 
+def test_small_charts_draw_side_by_side_and_open_their_series(page: "Page") -> None:
+    page.goto("/charts?series=1,2,3")
+    page.wait_for_selector('html[data-charts="drawn"]', state="attached")
+    drawn = page.locator('figure.chart[data-drawn="yes"] canvas').count()
+    page.locator("figure.chart").nth(1).focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/series/2")
+
+    assert 3 == drawn
+
+
+def test_a_long_series_is_drawn_by_its_extremes_and_shows_every_point_when_zoomed(page: "Page", filled: httpx.Client) -> None:
+    found = filled.get("/api/v1/series?metric=itl_s").json()["series"][0]["id"]
+    for address in ("series", "points"):  # the site gives four of the sixteen Points until a stretch is asked for
+        page.route(
+            f"**/api/v1/{address}*/**" if address == "series" else f"**/api/v1/{address}?*",
+            lambda route: route.continue_(url=route.request.url + ("&" if "?" in route.request.url else "?") + "most=4"),
+        )
+    page.goto(f"/series/{found}")
+    page.wait_for_selector('figure.chart[data-detailed="yes"]')
+    few = int(page.locator("figure.chart").get_attribute("data-points") or 0)
+    page.unroute_all()
+    box = page.locator("figure.chart .u-over").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + 50)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.8, box["y"] + 50, steps=5)
+    page.mouse.up()
+    page.wait_for_selector(f'figure.chart:not([data-points="{few}"])')
+    zoomed = int(page.locator("figure.chart").get_attribute("data-points") or 0)
+
+    assert few < zoomed < 16
+
+
 def test_a_click_on_a_point_opens_its_run(page: "Page", filled: httpx.Client) -> None:
     open_series(page, filled)
     box = page.locator("figure.chart .u-over").bounding_box()
@@ -151,6 +185,7 @@ def test_nothing_is_wider_than_the_screen(page: "Page", filled: httpx.Client, wi
     page.set_viewport_size({"width": width, "height": 800})
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     addresses = {"home": "/", "status": "/status", "kernels": "/kernels", "compare": "/compare"}
+    addresses |= {"nights": "/compare?base=2026-03-01&head=2026-03-16", "charts": "/charts?series=1,2,3"}
     for name, address in addresses.items():
         page.goto(address)
         shot(page, f"{name}-{scheme}-{width}")
