@@ -5,9 +5,10 @@ from datetime import timedelta
 
 import pytest
 from forge_world import ASKED, DEADLINE, ENGINE, HEAD, LATER, NEXT_HEAD, NOON, check, comment, pull, seen
+from sqlalchemy import text
 
 from perfd.domain.forge import CheckStatus
-from perfd.domain.pull import Approval, Delivery, InstallationSeen, JobState, PullAction
+from perfd.domain.pull import Approval, Delivery, InstallationSeen, JobState, PullAction, Repository
 from perfd.store import Store
 from perfd.store.pulls import PullRow
 
@@ -72,12 +73,24 @@ def test_a_renamed_repository_keeps_its_pull_requests(store: Store) -> None:
     assert store.posts.of(replace(comment(), repository="octo/motor").key) is not None
 
 
-def test_an_installation_that_is_gone_leaves_repositories_without_one(store: Store) -> None:
-    opened(store)
-    store.pulls.see_installation(InstallationSeen(99, gone=True, added=(), removed=()), LATER)
-    store.pulls.see_installation(InstallationSeen(100, gone=False, added=(replace(ENGINE, installation=100),), removed=()), LATER)
+def installations(store: Store) -> list[tuple[str, int | None]]:
+    with store.engine.begin() as connection:
+        found = connection.execute(text("SELECT name, installation FROM forge_repository ORDER BY name"))
+        return [(row.name, row.installation) for row in found]
 
-    assert "octo/engine" == store.pulls.read("octo/engine", 7).pull.repository
+
+def test_repositories_know_the_installation_that_may_act_in_them(store: Store) -> None:
+    opened(store)
+    assert [("octo/engine", 99)] == installations(store)
+
+    store.pulls.see_installation(InstallationSeen(99, gone=True, added=(), removed=()), LATER)
+    assert [("octo/engine", None)] == installations(store)
+
+    other = Repository("octo/other", 5, 100)
+    both = (replace(ENGINE, installation=100), other)
+    store.pulls.see_installation(InstallationSeen(100, gone=False, added=both, removed=()), LATER)
+    store.pulls.see_installation(InstallationSeen(100, gone=False, added=(), removed=(other,)), LATER)
+    assert [("octo/engine", 100), ("octo/other", None)] == installations(store)
 
 
 def test_a_new_head_supersedes_the_job_of_the_last(store: Store) -> None:
