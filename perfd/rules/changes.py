@@ -67,6 +67,8 @@ def _run(found: Replay, values: Floats, row: int, night: int) -> tuple[int, int]
     level = float(found.level[row, night])
     half = (values[night] - level) / 2
     begin, end = night, night + 1
+    if half == 0:  # back at the level: where noise remembers, that is what was unlikely after the night before
+        return begin, end
     while begin > 0 and night - begin < _SPIKE and (values[begin - 1] - level) / half >= 1:
         begin -= 1
     while end < len(values) and end - begin <= _SPIKE and (values[end] - level) / half >= 1:

@@ -1,4 +1,4 @@
-"""What evidence is held to: more where tails are heavy, where noise remembers, is restless, or is known from few nights only.
+"""What evidence is held to: more where tails are heavy, where noise remembers, or is restless.
 
 All of it was chosen on simulated noise with development seeds (docs/detection.md); none is derived.
 """
@@ -15,15 +15,16 @@ Ints = NDArray[np.intp]
 
 BAR = 6.9
 """Log-likelihood ratio of a detected step: measured, docs/detection.md."""
-SPREAD_BAR = 5.4
-_CALM, _RESTLESS = 4.0, 2.0
-_TAIL_COST, _TAIL_MOST = 125.0, 0.02
+SPREAD_BAR = 6.3
+_CALM, _RESTLESS, _MOST_RESTLESS = 2.5, 1.5, 4.0
+"""Unrest that a step's bar does not mind, that a wider spread needs, and the most that it adds to a step's bar."""
+_TAIL_COST, _TAIL_MOST = 80.0, 0.02
+_STEEP = 3.2
+"""A newest night that far off may be the first of a step, which a wider spread must not swallow."""
 _CALMER = 14.0
 _SPREAD_TAIL_COST, _SPREAD_TAIL_FREE, _SPREAD_TAIL_MOST = 200.0, 0.01, 0.03
-_MEMORY, _MEMORY_COST = (0.0, 0.1, 0.2, 0.45, 0.6, 0.9), (0.0, 0.6, 3.0, 5.2, 3.5, 3.5)
+_MEMORY, _MEMORY_COST = (0.0, 0.1, 0.2, 0.35, 0.45, 0.6, 0.9), (0.0, 0.2, 1.2, 2.9, 2.9, 1.7, 1.5)
 """By the autocorrelation that was found, what it costs: most where there may be more than a short reference shows."""
-_SHORT = 60
-"""Reference nights below which the bar is up to 1 higher."""
 
 
 def step_bars(found: Evidence, bar: float = BAR) -> Floats:
@@ -31,22 +32,15 @@ def step_bars(found: Evidence, bar: float = BAR) -> Floats:
     bars: Floats = (
         bar
         + _TAIL_COST * np.minimum(found.tail, _TAIL_MOST)
-        + memory_cost(found.phi, found.noise_n)
-        + np.clip(_SHORT / np.maximum(found.noise_n, 1) - 1, 0, 1)
-        + np.maximum(found.unrest - _CALM, 0)
+        + np.interp(found.phi, _MEMORY, _MEMORY_COST)
+        + np.clip(found.unrest - _CALM, 0, _MOST_RESTLESS)
     )
     return bars
 
 
 def uneven(found: Evidence, bar: float = SPREAD_BAR) -> NDArray[np.bool_]:
     """Where the spread has changed; where it grew, neighbouring nights must lie further apart too, as no step makes them."""
-    grown = (found.unrest >= _RESTLESS) & ~found.suspect
+    grown = (found.unrest >= _RESTLESS) & ~found.suspect & (np.abs(found.surprise) < _STEEP)
     bars = bar + _SPREAD_TAIL_COST * np.clip(found.heavy - _SPREAD_TAIL_FREE, 0, _SPREAD_TAIL_MOST)
     changed: NDArray[np.bool_] = ((found.spread >= bars) & grown) | (-found.spread >= bars + _CALMER)
     return changed
-
-
-def memory_cost(phi: NDArray[np.floating[Any]], n: Ints) -> Floats:
-    """What is added to the bar where noise remembers, or may: n reference nights do not tell it well."""
-    cost: Floats = np.interp(phi, _MEMORY, _MEMORY_COST) * np.clip(60 / np.maximum(n, 1), 0.55, 1.6)
-    return cost

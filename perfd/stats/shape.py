@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 _CLIP = 3.0
 _NEAR = 6
 """How far a place may move from where the evidence put it."""
-_RAMP = 15
+_RAMP = 32
 """Shorter than this, a rise is a step that took its time, not a drift."""
 
 
@@ -70,7 +70,7 @@ def place_of_step(values: Floats, guess: int, noise: Noise, lasting: int) -> int
 
 def _places(values: Floats, guess: int, noise: Noise, lasting: int) -> tuple[NDArray[np.intp], Floats]:
     places = np.arange(max(guess - _NEAR, lasting), min(guess + _NEAR, len(values) - lasting) + 1)
-    before, after = robust_level(values[:guess], noise.scale), robust_level(values[guess:], noise.scale)
+    before, after = (robust_level(values[:guess], noise.scale), robust_level(values[guess:], noise.scale))
     levels = np.where(np.arange(len(values))[None, :] >= places[:, None], after, before)
     return places, noise.log_likelihood(values[None, :] - levels)
 
@@ -78,17 +78,24 @@ def _places(values: Floats, guess: int, noise: Noise, lasting: int) -> tuple[NDA
 def step_over_drift(values: Floats, guess: int, noise: Noise, lasting: int) -> float:
     """How much likelier one step near `guess` makes `values` than a level that begins to slope: a log-likelihood ratio.
 
-    Negative where the slope, which must last for at least fifteen values, is the better story.
+    Negative where the slope, which must last for at least 32 values, is the better story. Both are held to the noise that both
+    leave together: the noise that is left by one of them would be its advocate.
     """
     n = len(values)
-    _, steps = _places(values, guess, noise, lasting)
+    places, steps = _places(values, guess, noise, lasting)
     if n < _RAMP + 5 or not len(steps):
         return math.inf
     slopes = np.maximum(np.arange(n)[None, :] - np.arange(0, n - _RAMP + 1, 3)[:, None], 0).astype(np.float64)
     left = _without_slope(_without_spikes(values, noise.scale), values, slopes)
     middle = np.median(left, axis=1, keepdims=True)
     left -= middle + np.clip(left - middle, -1.5 * noise.scale, 1.5 * noise.scale).mean(axis=1, keepdims=True)
-    return float(steps.max() - noise.log_likelihood(left).max())
+    sloped = left[np.argmax(noise.log_likelihood(left))]
+    place = int(places[np.argmax(steps)])
+    before, after = (robust_level(values[:place], noise.scale), robust_level(values[place:], noise.scale))
+    stepped = values - np.where(np.arange(n) >= place, after, before)
+    both = Noise.of(np.concatenate([stepped, sloped]), noise.scale, noise.phi)
+    step, slope = both.log_likelihood(np.stack([stepped, sloped]))
+    return float(step - slope)
 
 
 def evidence_since(values: Floats, index: int, before: float, scale: float, phi: float) -> float:
@@ -103,21 +110,6 @@ def evidence_since(values: Floats, index: int, before: float, scale: float, phi:
         for level in (before, after)
     ]
     return float((held[0] ** 2 - held[1] ** 2).sum() / 2) - 1
-
-
-def slope_before(values: Floats, scale: float, phi: float) -> float:
-    """The z of the steepest of the slopes over the last 30, 45 and 60 values, signed; 0 where there are fewer than 30."""
-    best = 0.0
-    for width in (30, 45, 60):
-        if width > len(values):
-            break
-        newest = values[-width:]
-        middle = float(np.median(newest))
-        index = np.arange(width) - (width - 1) / 2
-        size = math.sqrt(float((index**2).sum()) * (1 + phi) / (1 - phi)) * scale
-        z = float((np.clip(newest - middle, -_CLIP * scale, _CLIP * scale) * index).sum()) / size
-        best = max(best, z, key=abs)
-    return best
 
 
 def _without_slope(calm: Floats, values: Floats, slopes: Floats) -> Floats:

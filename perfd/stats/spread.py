@@ -18,17 +18,17 @@ Bools = NDArray[np.bool_]
 
 _SPREAD_NIGHTS = (8, 9, 10, 12, 14, 17, 20, 25, 30)
 _SPREAD_FACTORS = (1.75, 2.5, 3.5, 0.6, 0.35)
-_SPREAD_CLIP = 1.5
+_SPREAD_CLIP = 2.5
 _MOST_WIDER = 1.2
 """Standard deviations that half the nights must be off, so that outliers alone are no wider spread."""
-_BEYOND_SPIKE = 1.2
+_BEYOND_SPIKE = 3.4
 """What the nights must still say of a spread without the three in a row that say most."""
 _NEIGHBOURS = 1.45
 """Variance of a sum of distances between neighbours, over that of independent ones."""
 
 
 def unrest_of(white: Singles, reference: Bools, held: Ints) -> Floats:
-    """Half the square of the best z of the mean distance between neighbouring nights; a step moves only one of them."""
+    """Half the square of the best z of the distances between neighbouring nights without the farthest, which a step moves."""
     apart = np.zeros_like(white)
     apart[:, 1:] = np.minimum(np.abs(white[:, 1:] - white[:, :-1]), 5)
     inside = reference.copy()
@@ -37,7 +37,7 @@ def unrest_of(white: Singles, reference: Bools, held: Ints) -> Floats:
     gain = (apart - mean)[:, : -min(NIGHTS, white.shape[1]) - 1 : -1] / deviation
     m = np.arange(1, gain.shape[1] + 1)
     allowed = (m > LASTING)[None, :] & (m[None, :] <= held[:, None])
-    total = np.cumsum(gain, axis=1)
+    total = np.cumsum(gain, axis=1) - np.maximum(np.maximum.accumulate(gain, axis=1), 0)
     z = np.where(allowed, total / np.sqrt(_NEIGHBOURS * m * (1 + m / n)), 0)
     best: Floats = np.max(z, axis=1, initial=0).astype(np.float64) ** 2 / 2
     return best
@@ -61,7 +61,7 @@ def best_spread(white: Singles, table: Singles, held: Ints, noise_n: Ints) -> tu
         places = [to_bins(one.astype(np.float32)) for one in around]
         most = np.median(np.abs(around[1]), axis=1) >= _MOST_WIDER
         for factor, gain in gains:
-            total, lasts = np.full(len(white), np.inf), np.ones(len(white), dtype=np.bool_)
+            total, lasts = (np.full(len(white), np.inf), np.ones(len(white), dtype=np.bool_))
             for one in places:
                 told = look_up(gain, one)
                 total = np.minimum(total, told.sum(axis=1))

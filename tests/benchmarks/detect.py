@@ -265,6 +265,7 @@ def main() -> None:
     parser.add_argument("--rivals")
     parser.add_argument("--kept", type=Path, default=Path(".benchmarks/rivals"), help="where the rivals' answers are kept")
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--rival-rows", type=int, help="Series a row for the rivals, which are slow; 50, with --quick 4")
     options = parser.parse_args()
     np.seterr(all="ignore")
     rows = 100 if options.quick else 500
@@ -277,7 +278,7 @@ def main() -> None:
     power_table(rng, rows)
     own_table(rng, options.data, rows)
     tcpd_table(options.data, options.rivals, say)
-    rivals_table(options.seed, options.rivals, options.kept, 4 if options.quick else 50)
+    rivals_table(options.seed, options.rivals, options.kept, options.rival_rows or (4 if options.quick else 50))
     cost_table(rng, quick=options.quick)
 
 

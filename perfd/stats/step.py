@@ -1,0 +1,124 @@
+"""Whether evidence of a step is told: it must stand with all that noise may remember, and be likelier than a slow drift."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perfd.stats.bars import step_bars
+from perfd.stats.evidence import Evidence
+from perfd.stats.history import Histories
+from perfd.stats.mode import seen_before
+from perfd.stats.nights import LASTING
+from perfd.stats.residuals import autocorrelation_of, marginal
+from perfd.stats.shape import Noise, place_of_step, relative_interval, robust_level, spread_of_difference, step_over_drift
+from perfd.stats.track import WINDOW, Event, Track
+
+Floats = NDArray[np.float64]
+
+_SOON, _LATE = 8, 20
+_SURE, _SURER = 1.0, 3.0
+_DRIFT_MARGIN = 2.0
+_FOR_DRIFT, _SLOW, _SLOPES = -0.5, 12, 3
+_SETTLES = 20
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """The best step of one Series tonight."""
+
+    one: int
+    now: int
+    begin: int
+    segment: Floats
+    guess: int
+    nights: int
+    level: float
+    scale: float
+    phi: float
+    evidence: float
+
+    @classmethod
+    def of(cls, past: Histories, one: int, now: int, found: Evidence, row: int) -> "_Shown":
+        begin, nights = past.begin(one, now), int(found.step_nights[row])
+        numbers = (float(array[row]) for array in (found.level, found.scale, found.phi, found.step))
+        return cls(one, now, begin, past.values[one, begin : now + 1], now + 1 - begin - nights, nights, *numbers)
+
+    def event(self, kind: str, split: int, levels: tuple[float, float], counts: tuple[int, int]) -> Event:
+        spread = spread_of_difference(self.scale, self.phi, *counts)
+        interval = relative_interval(*levels, spread)
+        return Event(kind, self.begin + split, self.now, *levels, interval, self.evidence)
+
+
+def step_told(past: Histories, one: int, now: int, found: Evidence, row: int, *, bar: float) -> bool:
+    """Whether a step is told of Series `one`, which then goes on with a new segment; a drift gets its ticket and goes on."""
+    shown = _Shown.of(past, one, now, found, row)
+    if not _beyond_memory(past, shown, found, row, bar):
+        return False
+    noise = past.noise(one, shown.begin, shown.begin + shown.guess, shown.scale, shown.phi)
+    margin = step_over_drift(shown.segment, shown.guess, noise, LASTING)
+    track = past.tracks[one]
+    if margin < (1 - shown.phi) * _against_drift(track, shown.nights):
+        _lean(track, shown, margin)
+        return False
+    split = place_of_step(shown.segment, shown.guess, noise, LASTING)
+    before, after = (robust_level(part, shown.scale) for part in (shown.segment[:split], shown.segment[split:]))
+    left = (int(past.start[one]), shown.begin + split)
+    mode = seen_before(past.values[one], track.levels, left, (before, after), (shown.scale, shown.phi))
+    track.events.append(shown.event("mode" if mode else "step", split, (before, after), (split, len(shown.segment) - split)))
+    past.close(one, shown.begin + split, before, shown.phi)
+    return True
+
+
+def settle(past: Histories, one: int, length: int, scale: Floats, phi: Floats) -> None:
+    """Moves each step to where all nights up to the next one put it; its identity is the night that flagged it.
+
+    `scale` and `phi` are the Series' own, by night.
+    """
+    track = past.tracks[one]
+    bounds = [event.index for event in track.events if event.kind in {"step", "mode", "variance"}]
+    for place, event in enumerate(track.events):
+        if event.kind not in {"step", "mode"}:
+            continue
+        begin = max([0, event.index - WINDOW, *(other for other in bounds if other < event.index)])
+        end = min([length, event.index + _SETTLES, *(other for other in bounds if other > event.index)])
+        noise = past.noise(one, begin, event.index, float(scale[event.flagged_at]), float(phi[event.flagged_at]))
+        split = place_of_step(past.values[one, begin:end], event.index - begin, noise, LASTING)
+        track.events[place] = replace(event, index=begin + split)
+
+
+def _beyond_memory(past: Histories, shown: _Shown, found: Evidence, row: int, bar: float) -> bool:
+    """Whether the evidence stands with the autocorrelation that all nights show once the step is taken out of them.
+
+    The evidence itself whitens by what the reference shows, which is short when a Series is young: where noise remembers
+    more than that, its excursions look like steps, and show what they are themselves.
+    """
+    old, new = shown.segment[: shown.guess], shown.segment[shown.guess :]
+    after = robust_level(new, shown.scale)
+    closed = past.left(shown.one, shown.begin, shown.now + 1)
+    left = np.concatenate([closed, old - robust_level(old, shown.scale), new - after])
+    phi = autocorrelation_of(left / shown.scale, float(past.memory[shown.one]))
+    if phi <= shown.phi:
+        return True
+    noise = Noise.of(np.concatenate([closed, old - shown.level]), shown.scale, phi)
+    n, m = int(found.level_n[row]), shown.nights
+    plain = noise.evidence(shown.segment, shown.guess, shown.level, after) * n / (n + m)
+    evidence = marginal(np.array([plain]), np.array([phi]), found.noise_n[row : row + 1] + m)[0]
+    return bool(evidence >= step_bars(replace(found, phi=np.full_like(found.phi, phi)), bar)[row])
+
+
+def _against_drift(track: Track, nights: int) -> float:
+    """How much likelier than a drift a step must be: more the longer it took to show, and in a segment that has its ticket."""
+    return float(np.interp(nights, [_SOON, _LATE], [_SURE, _SURER])) + (_DRIFT_MARGIN if track.drifting else 0.0)
+
+
+def _lean(track: Track, shown: _Shown, margin: float) -> None:
+    """Counts the nights on which a slope is the better story, and gives the segment its ticket on the third."""
+    lean = int(margin < _FOR_DRIFT and shown.nights >= _SLOW) - int(margin > 0)
+    track.slopes = max(track.slopes + lean, 0)
+    if track.slopes < _SLOPES or track.drifting:
+        return
+    track.drifting = True
+    third = len(shown.segment) // 3
+    levels = (robust_level(shown.segment[:third], shown.scale), robust_level(shown.segment[-LASTING:], shown.scale))
+    track.events.append(shown.event("drift", third, levels, (third, LASTING)))
