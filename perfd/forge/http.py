@@ -80,9 +80,11 @@ class Http:
 
     def _once(self, call: Call, url: str, query: dict[str, Any], authorization: str) -> tuple[httpx.Response, bytes]:
         began, parts, size = time.monotonic(), [], 0
-        headers = {**HEADERS, "Authorization": authorization}
+        # A lone surrogate (logs have them) becomes a question mark instead of an error of ours.
+        content = None if call.body is None else json.dumps(call.body, ensure_ascii=False).encode("utf-8", "replace")
+        headers = {**HEADERS, "Authorization": authorization, **({"Content-Type": "application/json"} if content else {})}
         try:
-            with self.client.stream(call.method, url, params=query or None, json=call.body, headers=headers) as response:
+            with self.client.stream(call.method, url, params=query or None, content=content, headers=headers) as response:
                 for part in response.iter_bytes():
                     parts.append(part)
                     size += len(part)

@@ -43,6 +43,12 @@ def test_a_comment_is_made_once_and_edited_ever_after(faulty: FaultServer, githu
     assert [f"the same\n\n<!-- perfd:{MARK} -->"] == [one["body"] for one in faulty.comments]
 
 
+def test_any_text_at_all_can_be_said(faulty: FaultServer, github: GitHub) -> None:
+    github.put_comment(comment("\ud800 \x00 \u202e \U0001f680"), MARK)
+
+    assert faulty.comments[0]["body"].startswith("? \x00 \u202e \U0001f680")
+
+
 def test_a_comment_is_found_beyond_the_first_page(faulty: FaultServer, github: GitHub) -> None:
     for number in range(250):
         faulty.add_comment(PLACE, f"talk {number}", "bob")
