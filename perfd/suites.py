@@ -114,6 +114,9 @@ def _workload(table: Table, path: Path) -> Workload:
         parameters, files = _accuracy(inner)
     elif kind == WorkloadClass.LONG_RUN.value:
         parameters, files = _long_run(inner)
+        if float(parameters["work_s"]) >= time_limit_s:
+            told = f"the work alone may take {parameters['work_s']:g} s, and all of the Run {time_limit_s:g} s"
+            table.wrong("time_limit_s", f"{told}; give it time to score")
     elif known:
         parameters, files = _serving(inner, kind), ()
     else:

@@ -16,6 +16,7 @@ from perfd.domain.results import Results
 from perfd.domain.run import FailureKind, RunState
 from perfd.domain.subject import Launch
 from perfd.domain.submission import Submission, best, mean
+from perfd.errors import BadInputError
 from perfd.rules.gaming import Course, course
 from perfd.suites import load_suite
 
@@ -134,6 +135,19 @@ def test_files_beyond_the_most_are_passed_over_and_counted(tmp_path: Path) -> No
 
     assert ["step-0.py"] == [one.name for one in handed_in]
     assert 3 == results.extra["long_run"]["passed_over"]
+
+
+def test_a_suite_that_cannot_work_is_told_with_its_lines(tmp_path: Path) -> None:
+    write_data(tmp_path / "data", HONEST)
+    path = tmp_path / "steps.toml"
+    text = suite_text(work_s=120.0).replace('held_out = "held_out.json"', 'held_out = "validation.json"')
+    path.write_text(text.replace('scorer = "scorer"', 'scorer = "no such"'), encoding="utf-8")
+
+    with pytest.raises(BadInputError) as told:
+        load_suite(path)
+    assert f"{path}:9: the work alone may take 120 s, and all of the Run 120 s" in told.value.message
+    assert "the held-out set must be another than the validation set" in told.value.message
+    assert "no such: the data file cannot be read" in told.value.message
 
 
 def test_the_sets_and_the_scorer_are_part_of_the_workloads_identity(tmp_path: Path) -> None:
