@@ -24,7 +24,7 @@ from perfd.stats.track import Replay
 
 Floats = NDArray[np.float64]
 
-DETECTOR = "evidence/2"
+DETECTOR = "evidence/3"
 _WEIGHT = (ChangeKind.STEP, ChangeKind.DRIFT, ChangeKind.VARIANCE, ChangeKind.MODE, ChangeKind.TRANSIENT)
 _FINEST = 1e-5
 """A Metric whose every change is relevant is called the same within this."""

@@ -20,7 +20,7 @@ from perfd.stats.track import WINDOW, Event, Replay, Track
 
 Floats = NDArray[np.float64]
 
-FORMAT = 2
+FORMAT = 3
 """Tracks of another format are not taken up: the Series is replayed."""
 LEVELS = 30
 """Old levels that are remembered."""
@@ -78,7 +78,6 @@ def to_store(found: Replay, row: int, memory: Memory, points: History, values: F
         "start": newest - track.start,
         "noise_start": newest - track.noise_start,
         "drifting": track.drifting,
-        "waited": track.waited,
         "slopes": track.slopes,
         "memory": track.memory if math.isfinite(track.memory) else None,
         "levels": [[newest - begin, level] for begin, level in track.levels[-LEVELS:]],
@@ -115,7 +114,6 @@ def _read(stored: dict[str, Any], newest: int) -> Memory:
         start=max(newest - stored["start"], 0),
         noise_start=max(newest - stored["noise_start"], 0),
         drifting=stored["drifting"],
-        waited=stored["waited"],
         slopes=stored["slopes"],
         memory=math.nan if stored["memory"] is None else stored["memory"],
         levels=[(newest - back, level) for back, level in stored["levels"]],

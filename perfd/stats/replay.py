@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perfd.stats.bars import BAR, SPREAD_BAR, step_bars, uneven
+from perfd.stats.drift import REMEMBERS, SHOWN, drift_told
 from perfd.stats.evidence import Evidence, examine
 from perfd.stats.history import Histories
 from perfd.stats.step import settle as settle_steps
@@ -83,17 +84,17 @@ class _Replayer:
         self._record(who, when, found)
         cursor[series] += due.sum(axis=1)
         taken: set[int] = set()
-        for row in np.flatnonzero(step | spread):
+        for row in np.flatnonzero(step | spread | ((found.phi >= REMEMBERS) & (found.step >= SHOWN))):
             one, now = int(who[row]), int(when[row])
-            if one not in taken and self._judge(one, now, found, int(row), step=bool(step[row])):
+            if one in taken:
+                continue
+            if (step[row] and step_told(self.past, one, now, found, int(row), bar=self.bar)) or (
+                spread[row] and not step[row] and variance_told(self.past, one, now, found, int(row))
+            ):
                 taken.add(one)
                 cursor[one] = now + 1
-
-    def _judge(self, one: int, now: int, found: Evidence, row: int, *, step: bool) -> bool:
-        """Whether the evidence changed the state of Series `one`, which then goes on from the next night."""
-        if step:
-            return step_told(self.past, one, now, found, row, bar=self.bar)
-        return variance_told(self.past, one, now, found, row)
+            elif found.phi[row] >= REMEMBERS:
+                drift_told(self.past, one, now, found, int(row))
 
     def _record(self, who: Ints, when: Ints, found: Evidence) -> None:
         self.out.suspect[who, when] = found.suspect

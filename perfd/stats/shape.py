@@ -85,10 +85,7 @@ def step_over_drift(values: Floats, guess: int, noise: Noise, lasting: int) -> f
     places, steps = _places(values, guess, noise, lasting)
     if n < _RAMP + 5 or not len(steps):
         return math.inf
-    slopes = np.maximum(np.arange(n)[None, :] - np.arange(0, n - _RAMP + 1, 3)[:, None], 0).astype(np.float64)
-    left = _without_slope(_without_spikes(values, noise.scale), values, slopes)
-    middle = np.median(left, axis=1, keepdims=True)
-    left -= middle + np.clip(left - middle, -1.5 * noise.scale, 1.5 * noise.scale).mean(axis=1, keepdims=True)
+    left = slope_residuals(values, noise.scale, _RAMP)
     sloped = left[np.argmax(noise.log_likelihood(left))]
     place = int(places[np.argmax(steps)])
     before, after = (robust_level(values[:place], noise.scale), robust_level(values[place:], noise.scale))
@@ -96,6 +93,16 @@ def step_over_drift(values: Floats, guess: int, noise: Noise, lasting: int) -> f
     both = Noise.of(np.concatenate([stepped, sloped]), noise.scale, noise.phi)
     step, slope = both.log_likelihood(np.stack([stepped, sloped]))
     return float(step - slope)
+
+
+def slope_residuals(values: Floats, scale: float, shortest: int) -> Floats:
+    """What is left of `values` by a level that begins to slope, one row for each of its beginnings; it slopes to the end."""
+    n = len(values)
+    slopes = np.maximum(np.arange(n)[None, :] - np.arange(0, n - shortest + 1, 3)[:, None], 0).astype(np.float64)
+    left = _without_slope(_without_spikes(values, scale), values, slopes)
+    middle = np.median(left, axis=1, keepdims=True)
+    residuals: Floats = left - middle - np.clip(left - middle, -1.5 * scale, 1.5 * scale).mean(axis=1, keepdims=True)
+    return residuals
 
 
 def evidence_since(values: Floats, index: int, before: float, scale: float, phi: float) -> float:

@@ -37,8 +37,6 @@ class Track:
     noise_start: int = 0
     """Older values tell nothing of today's noise: its spread changed here."""
     drifting: bool = False
-    waited: int = 0
-    """Nights on which a step was shown, but a drift could not be ruled out."""
     slopes: int = 0
     """Nights on which a slope explained the segment better than a step."""
     memory: float = math.nan

@@ -266,20 +266,26 @@ def main() -> None:
     parser.add_argument("--kept", type=Path, default=Path(".benchmarks/rivals"), help="where the rivals' answers are kept")
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--rival-rows", type=int, help="Series a row for the rivals, which are slow; 50, with --quick 4")
+    parser.add_argument("--only", nargs="*", help="noise, steps, others, power, own, tcpd, rivals, cost; all of them unless told")
     options = parser.parse_args()
     np.seterr(all="ignore")
     rows = 100 if options.quick else 500
-    rng = np.random.default_rng(options.seed)
     quick = "quick, " if options.quick else ""
     say(f"Seed {options.seed}, {quick}{rows} Series a row of {worlds.NIGHTS} nights, one sd is 1 % of the level.\n")
-    aa_table(rng, 150 if options.quick else 1200)
-    step_table(rng, rows)
-    other_table(rng, rows)
-    power_table(rng, rows)
-    own_table(rng, options.data, rows)
-    tcpd_table(options.data, options.rivals, say)
-    rivals_table(options.seed, options.rivals, options.kept, options.rival_rows or (4 if options.quick else 50))
-    cost_table(rng, quick=options.quick)
+    beside = options.rival_rows or (4 if options.quick else 50)
+    tables = {
+        "noise": lambda rng: aa_table(rng, 150 if options.quick else 1200),
+        "steps": lambda rng: step_table(rng, rows),
+        "others": lambda rng: other_table(rng, rows),
+        "power": lambda rng: power_table(rng, rows),
+        "own": lambda rng: own_table(rng, options.data, rows),
+        "tcpd": lambda _: tcpd_table(options.data, options.rivals, say),
+        "rivals": lambda _: rivals_table(options.seed, options.rivals, options.kept, beside),
+        "cost": lambda rng: cost_table(rng, quick=options.quick),
+    }
+    for place, (name, table) in enumerate(tables.items()):
+        if not options.only or name in options.only:
+            table(np.random.default_rng([options.seed, 2 + place]))  # a seed of its own: each table may be made apart
 
 
 if __name__ == "__main__":
