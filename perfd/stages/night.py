@@ -95,8 +95,16 @@ def _to_the_end(stage: Stage, context: Context) -> bool:
 
 def run_to_report(context: Context, occasion: Occasion) -> None:
     """The occasion is reported. What nobody here could measure is missing, and the report says so."""
-    while work_off(context) or patiently(context, lambda: _others_work(context, occasion) or _close_missing(context, occasion)):
+    while _look_once(context, occasion):
         pass
+
+
+def _look_once(context: Context, occasion: Occasion) -> bool:
+    """What can be done is done; else others are waited for, or what nobody took is closed. Whether there was anything of that."""
+    looked_at = context.now()  # a Run that may be tried again since then was not passed over: the next look takes it
+    return work_off(context) or patiently(
+        context, lambda: _others_work(context, occasion, looked_at) or _close_missing(context, occasion)
+    )
 
 
 def _open_for(context: Context, occasion: Occasion) -> list[Occasion]:
@@ -114,18 +122,18 @@ def _close_missing(context: Context, occasion: Occasion) -> bool:
     return any(context.store.runs.close_missing(one, why, context.now()) for one in _open_for(context, occasion))
 
 
-def _others_work(context: Context, occasion: Occasion) -> bool:
+def _others_work(context: Context, occasion: Occasion, looked_at: datetime) -> bool:
     """Whether another worker holds a Run of the occasion or our device, or one waits for its next try; then a moment passed."""
-    waits = any(_is_under_way(context, one) for one in _open_for(context, occasion))
+    waits = any(_is_under_way(context, one, looked_at) for one in _open_for(context, occasion))
     if waits:
         time_module.sleep(WAIT_S)
     return waits
 
 
-def _is_under_way(context: Context, occasion: Occasion) -> bool:
+def _is_under_way(context: Context, occasion: Occasion, looked_at: datetime) -> bool:
     runs = context.store.runs
     counts = runs.counts(occasion)
-    if counts[RunState.CLAIMED] or runs.waiting_to_be_tried_again(occasion, context.now()):
+    if counts[RunState.CLAIMED] or runs.waiting_to_be_tried_again(occasion, looked_at):
         return True
     taken = counts[RunState.QUEUED] > 0 and bool(context.passed_over)
     if taken:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from launch_world import DAY_0, Released, released
 from rich.console import Console
+from store_world import LEASE, WORKER
 
 from perfd.cli import launch_tables
 from perfd.domain.launch import ModelLaunch, TodoState
@@ -19,7 +20,15 @@ from perfd.domain.verdict import Change, ChangeKind, ChangeStatus, Judgement, Ou
 from perfd.errors import BadInputError
 from perfd.rules.launch_report import side_by_side
 from perfd.rules.launches import late_by, missed
+from perfd.stages.build import build
+from perfd.stages.confirm import confirm
+from perfd.stages.device import device_class
+from perfd.stages.judge import judge
 from perfd.stages.launching import declare
+from perfd.stages.night import run_to_report
+from perfd.stages.plan import plan
+from perfd.stages.report import report
+from perfd.stages.watch import watch
 from perfd.store import Store
 from perfd.store.launches import Declared
 from perfd.store.todos import TodoMove
@@ -392,3 +401,33 @@ def test_an_engine_that_left_the_configuration_is_a_finding(world: Released) -> 
 
     (finding,) = world.store.occasions.findings(opened)
     assert "the configuration has no such engine any more" in finding.sentence
+
+
+def test_a_run_that_may_be_tried_again_while_the_stages_look_is_not_closed_as_missing(world: Released) -> None:
+    world.commit("Begin")
+    world.launch(0, suites=("speed",))
+    world.at(0)
+    (opened,) = world.fire()
+    while any(stage(world.context) for stage in (watch, plan, build)):
+        pass
+    claimed = world.store.runs.claim(device_class(world.context.config), WORKER, world.clock[0], LEASE)
+    assert claimed is not None
+    world.store.runs.put_back(claimed, "the machine was busy", world.clock[0] + timedelta(seconds=30), world.clock[0])
+    measured: list[bool] = []
+
+    def later() -> datetime:
+        """Every question takes seven seconds: the Run's time comes between two of them."""
+        world.clock[0] += timedelta(seconds=7)
+        return world.clock[0]
+
+    stages = {
+        "measure": lambda context: measured.append(world.measure(context)) or measured[-1],
+        "judge": judge,
+        "report": report,
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("perfd.stages.night.STAGES", stages | {"confirm": confirm})
+        patch.setattr("perfd.stages.night.WAIT_S", 0.0)
+        run_to_report(replace(world.context, now=later), opened)
+
+    assert [RunState.DONE] == [run.state for run in world.store.pages.occasion(opened).runs]
