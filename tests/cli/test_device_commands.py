@@ -20,6 +20,8 @@ def test_a_person_takes_a_device_out_and_releases_it_and_what_was_lost_is_measur
     (row,) = json.loads(listed.stdout)["devices"]
     assert (row["state"], row["why"], row["quarantine"]["actor"]) == ("quarantined", "smoke", "ann")
 
+    checks = json.loads(small_night.run("doctor", "--json").stdout)["checks"]
+    assert ["in quarantine: smoke"] == [check["seen"] for check in checks if check["name"] == "device cpu"]
     assert small_night.run("device", "release", "cpu", "--reason", "a new fan").returncode == 0
     again = small_night.run("nightly")
     assert again.returncode == 0, again.stderr
