@@ -11,8 +11,8 @@ from perfd.domain.answer import Answer
 from perfd.domain.forge import Comment, Conclusion, ForgeError, Trouble
 from perfd.domain.verdict import Outcome
 from perfd.errors import BadInputError
-from perfd.forge import Token, github_with_token
-from perfd.forge.actions import PipelineFacts, head_of
+from perfd.forge import github_with_token
+from perfd.forge.actions import PipelineFacts, head_of, token_of
 from perfd.forge.comment import comment_of, sentence
 from perfd.forge.notes import nothing
 from perfd.rules.conclusion import Said, conclude
@@ -69,33 +69,31 @@ def reply_of_artefact(answer: Answer, pull: int, facts: PipelineFacts, head: str
         raise BadInputError(f"the answer is for {answer.head[:12]}, and the workflow ran for {ran[:12]}: it is not commented")
     if facts.pull not in {None, pull}:
         raise BadInputError(f"the answer is for pull request {pull}, and --pull says {facts.pull}: it is not commented")
-    token = _token()
+    token = token_of(os.environ, facts, utc_now)
     if token is not None and head_of(facts, facts.repository, pull, token, utc_now) != ran:
         raise BadInputError(f"pull request {pull} of {facts.repository} has another head than {ran[:12]}: it is not commented")
     return _reply(answer)
 
 
 def deliver(reply: Reply, facts: PipelineFacts, tell: Teller) -> str:
-    """The job's summary and, with a token, one comment hold the reply; the comment's address, empty where there is none."""
+    """The job's summary and, with a token, one comment hold the reply; the comment's address, empty where there is none.
+
+    That there is nothing to measure needs no comment.
+    """
     summary = os.environ.get("GITHUB_STEP_SUMMARY", "")
     if summary:
         with Path(summary).open("a", encoding="utf-8") as file:
             file.write(f"{reply.body}\n")
-    token, number = _token(), facts.pull
-    if token is None or number is None or not facts.repository:
+    if facts.pull is None or not facts.repository or reply.answer is None:
         return ""
     # No memory outlives the pipeline: a verdict that is worse has a comment of its own, which is edited while it stays so.
-    worse = reply.answer is not None and reply.answer.verdict.outcome is Outcome.WORSE
-    comment = Comment(facts.repository, number, "worse" if worse else "1", reply.body)
+    worse = reply.answer.verdict.outcome is Outcome.WORSE
+    comment = Comment(facts.repository, facts.pull, "worse" if worse else "1", reply.body)
     marker = sha256(f"perfd ci {comment.key}".encode()).hexdigest()[:32]
     try:
-        return github_with_token(facts.api, token, utc_now).put_comment(comment, marker).url
+        token = token_of(os.environ, facts, utc_now)
+        return github_with_token(facts.api, token, utc_now).put_comment(comment, marker).url if token else ""
     except ForgeError as error:
         hint = f"; {READ_ONLY}" if error.trouble is Trouble.FORBIDDEN else ""
         tell.say("ci", f"not commented: {error.message}{hint}")
         return ""
-
-
-def _token() -> Token | None:
-    value = os.environ.get("GITHUB_TOKEN", "")
-    return Token(value) if value else None

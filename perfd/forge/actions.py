@@ -49,6 +49,19 @@ def facts_of(environ: Mapping[str, str]) -> PipelineFacts:
     return found if pull is None else _of_pull(found, pull)
 
 
+def token_of(environ: Mapping[str, str], facts: PipelineFacts, now: Callable[[], datetime]) -> Token | None:
+    """The token at hand, with the login under which its comments stand; absent where there is none. Raises ForgeError.
+
+    A workflow's own token may not ask who it is, and is github-actions[bot] by its form (ghs_); a person's is asked.
+    """
+    value = environ.get("GITHUB_TOKEN", "")
+    if not value or value.startswith("ghs_"):
+        return Token(value) if value else None
+    call = Call("GET", "/user", "learn whose GITHUB_TOKEN it is", "metadata: read")
+    found = Http(facts.api, now, new_client()).send(call, Token(value).authorization(""))
+    return Token(value, str((found if isinstance(found, dict) else {}).get("login", "")))
+
+
 def head_of(facts: PipelineFacts, repository: str, pull: int, token: Token, now: Callable[[], datetime]) -> str:
     """The head of the pull request as GitHub tells it: what an artefact says of itself is no proof. Raises ForgeError."""
     http = Http(facts.api, now, new_client())
