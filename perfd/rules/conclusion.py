@@ -47,11 +47,6 @@ def is_news(told: Mapping[str, float], now: Mapping[str, Bad]) -> bool:
     return any(name not in told or bad.loss >= told[name] + bad.relevant for name, bad in now.items())
 
 
-def deadline(began_at: datetime, most_minutes: float) -> datetime:
-    """When the check of a job that began then must be over."""
-    return began_at + timedelta(minutes=most_minutes)
-
-
-def is_overdue(now: datetime, deadline_at: datetime) -> bool:
-    """Whether the check must end now: it never stays “in progress” for ever."""
-    return now >= deadline_at
+def deadline(began_at: datetime, hours: float) -> datetime:
+    """When the check of a job that began then must be over: it never stays “in progress” for ever."""
+    return began_at + timedelta(hours=hours)

@@ -117,13 +117,14 @@ def _base(context: Context, job: JobRow, subject: Chosen) -> MergeBase:
         return MergeBase(job.merge_base, committed, kept["title"], tuple(kept["files"]), complete=kept["complete"])
     found = _asked_base(context, job, subject) if job.asked.against else _merge_base(context, job, subject)
     state = context.config.state
+    tracked = job.pull.pull.base_branch == subject.source.branch  # of another branch perfd keeps no tip
     files = found.files if found.complete else commits.changed_paths(subject.source, found.commit, job.head, state)
     document = {
         "title": found.title,
         "committed_at": found.committed_at.isoformat(),
         "files": list(files[:MOST_KEPT]),
         "complete": len(files) <= MOST_KEPT,
-        "behind": commits.behind(subject.source, found.commit, state),
+        "behind": commits.behind(subject.source, found.commit, state) if tracked else None,
     }
     context.store.pull_jobs.learn(job, {"base": document}, found.commit)
     return replace(found, files=files, complete=True)

@@ -1,12 +1,11 @@
 """Jobs of pull requests: opened for a head, with the first word of their check, waiting where nobody let that code run."""
 
-from datetime import timedelta
-
 from perfd.config import GitHubRepository
 from perfd.domain.forge import CheckStatus, Conclusion
 from perfd.domain.pull import Approval, Asked, JobState
 from perfd.forge.notes import queued, waiting
 from perfd.rules.admission import may_run
+from perfd.rules.conclusion import deadline
 from perfd.stages.context import Context
 from perfd.stages.deliver import LET_RUN, close_superseded, put_check
 from perfd.store.pull_jobs import JobRow
@@ -30,7 +29,7 @@ def open_job(
     approvals = [*(job.approval for job in before if job.approval), *([approval] if approval else ())]
     waits = not may_run(row.pull.author, settings.authors, row.pull.head, approvals)
     given = next((one for one in reversed(approvals) if one.head == row.pull.head), None)
-    deadline_at = context.now() + timedelta(hours=settings.deadline_hours)
+    deadline_at = deadline(context.now(), settings.deadline_hours)
     job = context.store.pull_jobs.open(
         row, asked, context.now(), deadline_at=deadline_at, approval=given, waits=waits, delivery=delivery
     )

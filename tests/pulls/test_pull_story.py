@@ -6,11 +6,15 @@ import pytest
 from answered_world import Answered, answered_world
 from pull_world import PullWorld, engine_text, pull_world
 
+from perfd.domain.bisect import BisectEnd
 from perfd.domain.forge import CheckStatus, Conclusion, ForgeError, Permission, Trouble
 from perfd.domain.occasion import OccasionState
 from perfd.domain.pull import JobState, PullAction
 from perfd.domain.run import Arm, RunState
+from perfd.stages.bisect import bisect
 from perfd.store import Store
+from perfd.store.records import BisectEnded
+from perfd.store.regressions import Step
 
 NOON = datetime(2026, 11, 29, 12, tzinfo=UTC)
 SLOWER = {Arm.BASE: 1.0, Arm.HEAD: 1.05}
@@ -301,3 +305,60 @@ def test_an_answer_that_had_no_more_minutes_says_so_and_is_not_green(store: Stor
 
     assert Conclusion.NEUTRAL is one.check.conclusion
     assert "minutes were spent before everything was decided" in one.comments["1"].body
+
+
+def two_commits(world: PullWorld) -> str:
+    """The head of a pull request with two commits after its merge base."""
+    world.git("checkout", "--quiet", "--detach")
+    world.commit("Prepare", {"engine.py": engine_text("prepare")})
+    commit = world.commit("Slow down", {"engine.py": engine_text("slow")})
+    world.git("update-ref", "refs/pull/7/head", commit)
+    world.git("checkout", "--quiet", "main")
+    return commit
+
+
+def test_the_commits_of_a_pull_request_are_bisected_and_the_end_is_told_there(one: Answered, world: PullWorld) -> None:
+    commit = two_commits(world)
+    one.forge.permissions = {"grace": Permission.WRITE}
+    one.slowdown = SLOWER
+    one.pull(commit)
+    one.finish()
+    one.later(60)
+
+    one.says("grace", "/perfd bisect")
+
+    (row,) = one.context.store.bisects.unended()
+    assert ["Begin", "Prepare", "Slow down"] == [place.title for place in row.path]
+    assert f"Bisection {row.id} searches" in one.reply
+    assert bisect(one.context)
+    assert commit not in [revision.name for revision in one.context.store.subjects.revisions("tiny", "main")]
+    ended = BisectEnded(BisectEnd.COMMIT, 1, 2, "it is slower", one.now, proposal="Take it back. @everyone")
+    one.context.store.bisects.end(row.id, ended, Step("bisect", "found", one.now))
+    one.finish()
+    told = one.comments[f"bisect {row.id}"].body
+    assert "Slow down did it" in told
+    assert "@\u200beveryone" in told
+
+
+def test_a_strangers_commits_are_not_bisected(one: Answered, world: PullWorld) -> None:
+    one.forge.permissions = {"grace": Permission.WRITE}
+    one.pull(two_commits(world), author="eve")
+    one.later(60)
+    one.slowdown = SLOWER
+    one.says("grace", "/perfd run")
+    one.finish()
+    one.later(60)
+
+    one.says("grace", "/perfd bisect")
+
+    assert "eve is none of the repository's `authors`" in one.reply.replace("\\", "")
+    assert () == one.context.store.bisects.unended()
+
+
+def test_a_pull_request_into_another_branch_is_given_no_wrong_age(one: Answered, world: PullWorld) -> None:
+    world.commit("Go on", {"README.md": "x"})
+    one.pull(head(world), base_branch="release-1")
+    one.finish()
+
+    assert "behind" not in one.comments["1"].body
+    assert "the merge base, " in one.comments["1"].body
