@@ -1,24 +1,16 @@
 """Sites over databases that the Store's own functions have filled: one Postgres, one database for each kind of history."""
 
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from datetime import datetime, timedelta
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
 import pytest
-import uvicorn
-from site_history import FIRST_NIGHT, History
+from served_site import LEVELS, served
+from site_history import History
 
-from perfd.config import Schedule
-from perfd.site import create_app, listen
 from perfd.store import Store, make_engine
 
-LEVELS = [1.0] * 12 + [1.08] * 4
-"""Twelve nights, a slowdown of 8 %, four nights with it."""
-NOW = FIRST_NIGHT + timedelta(days=len(LEVELS) - 1, hours=7)
-"""The morning after the last night."""
 Browse = Callable[[Store], httpx.Client]
 
 
@@ -34,19 +26,6 @@ def new_store(new_database: Callable[[], str]) -> Iterator[Callable[[], Store]]:
     yield make
     for store in stores:
         store.engine.dispose()
-
-
-@contextmanager
-def served(store: Store, now: datetime = NOW) -> Iterator[str]:
-    """The site over a store, on a free port of loopback, as uvicorn serves it; its address."""
-    app = create_app(store, clock=lambda: now, schedule=Schedule("02:00", "UTC"))
-    with listen(port=0) as listening:
-        server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=2))
-        thread = threading.Thread(target=server.run, args=([listening],))
-        thread.start()
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        server.should_exit = True
-        thread.join()
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 import pytest
-from conftest import served
+from served_site import served
 from site_history import HOSTILE
 from test_pages import links, words
 
