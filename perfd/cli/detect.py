@@ -13,6 +13,7 @@ from perfd.cli.tables import console
 from perfd.domain.verdict import ChangeStatus
 from perfd.errors import BadInputError
 from perfd.rules import detect as rules
+from perfd.rules.series_file import read_series
 
 MOST_BYTES = 1 << 30
 
@@ -31,7 +32,7 @@ def detect(file: Path, online: bool, plot: Path | None, as_json: bool) -> int:
 
     Exit code 1: a change was detected (nobody said which way is better); 0: none.
     """
-    found = rules.detect(rules.read_series(_text(file), str(file)), online=online)
+    found = rules.detect(read_series(_text(file), str(file)), online=online)
     if plot is not None:
         _draw(found, plot)
     if as_json:

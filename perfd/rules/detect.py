@@ -1,24 +1,19 @@
-"""`perfd detect`: the text of a CSV or JSON file becomes Series, and what changed in them becomes the answer of docs/design.md.
+"""`perfd detect`: what changed in the Series of a file (series_file.py) becomes the answer of docs/design.md.
 
-Treatments that are no errors are told in `notes`: missing nights (empty, null, NaN) are left out and counted; nights that are out
-of order are sorted by their time; several values of one night become their median; infinities are refused with their place.
+Missing nights are left out and counted; what a person should know before believing the answer is told in `notes`.
 """
 
-import csv
-import io
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
 
 from perfd.domain.identity import Json
 from perfd.domain.verdict import Change
-from perfd.errors import BadInputError
 from perfd.rules.changes import changes_of
+from perfd.rules.series_file import SeriesIn
 from perfd.stats.hindsight import in_hindsight
 from perfd.stats.power import bar_of, smallest_effects
 from perfd.stats.replay import replay
@@ -26,21 +21,10 @@ from perfd.stats.track import Replay
 
 Floats = NDArray[np.float64]
 
-MOST_VALUES = 2_000_000
 NEEDED = 6
 """Values that a Series needs before anything is said of it."""
-_MISSING = {"", "null", "none", "nan", "na", "n/a", "-"}
 _UNIT_JUMP = (24.0, 60.0, 1000.0, 1024.0, 3600.0, 1e6, 1048576.0, 1e9)
 """Ratios of units that people confuse: hours, minutes, kilo, Ki, mega, Mi, giga."""
-
-
-@dataclass(frozen=True)
-class SeriesIn:
-    """One Series of a file: its values, oldest first, NaN where a night is missing, and what was done to them."""
-
-    name: str
-    values: Floats
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -53,18 +37,6 @@ class Detected:
     mde: dict[int, float]
     notes: tuple[str, ...] = ()
     values: Floats = field(default_factory=lambda: np.zeros(0))
-
-
-def read_series(text: str, place: str) -> list[SeriesIn]:
-    """The Series of a file's text; `place` is its name, for errors. Raises BadInputError with the line or the item."""
-    if not text.strip():
-        raise BadInputError(f"{place} is empty; a CSV file starts with a header such as time,value")
-    text = text.removeprefix("\ufeff")
-    as_json = text.lstrip()[0] in "{["
-    most = text.count(",") + (0 if as_json else text.count(";") + text.count("\t"))
-    if most > MOST_VALUES:
-        raise BadInputError(f"{place} holds about {most} values, at most {MOST_VALUES} are read; split it by series or by year")
-    return _from_json(text, place) if as_json else _from_csv(text, place)
 
 
 def detect(series: Sequence[SeriesIn], *, online: bool = False) -> list[Detected]:
@@ -174,131 +146,3 @@ def _unit_jump(values: Floats) -> str | None:
         if abs(math.log(max(ratio, 1 / ratio) / unit)) < 0.05:
             return f"the level changes by a factor of about {unit:g} at value {place + 1}: did the unit change there?"
     return None
-
-
-def _from_json(text: str, place: str) -> list[SeriesIn]:
-    try:
-        document = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise BadInputError(f"{place}, line {error.lineno}: not JSON ({error.msg})") from None
-    found = document.get("series") if isinstance(document, dict) else None
-    if not isinstance(found, dict) or not found:
-        raise BadInputError(f'{place}: expected {{"series": {{NAME: [numbers or null, …]}}}} with at least one series')
-    return [_json_series(str(name), items, place) for name, items in found.items()]
-
-
-def _json_series(name: str, items: Json, place: str) -> SeriesIn:
-    if not isinstance(items, list):
-        raise BadInputError(f"{place}: series {name!r} is no list of numbers")
-    if not items:
-        raise BadInputError(f"{place}: series {name!r} is empty; leave it out, or give null for missing nights")
-    values = [_json_number(item, f"{place}: series {name!r}, item {index}") for index, item in enumerate(items)]
-    return SeriesIn(name, np.array(values, dtype=np.float64))
-
-
-def _json_number(item: Json, where: str) -> float:
-    if item is None:
-        return math.nan
-    if isinstance(item, bool) or not isinstance(item, int | float):
-        raise BadInputError(f"{where}: expected a number or null, saw {item!r:.60}")
-    try:
-        number = float(item)
-    except OverflowError:
-        number = math.inf
-    return _no_infinity(number, where)
-
-
-def _no_infinity(number: float, where: str) -> float:
-    if math.isinf(number):
-        raise BadInputError(f"{where}: infinite; write null (JSON) or nothing (CSV) for a night without a value")
-    return number
-
-
-def _from_csv(text: str, place: str) -> list[SeriesIn]:
-    delimiter = _delimiter(text)
-    rows = [row for row in csv.reader(io.StringIO(text), delimiter=delimiter) if any(cell.strip() for cell in row)]
-    header = [cell.strip() for cell in rows[0]]
-    names = _csv_names(header, place)
-    if len(rows) == 1:
-        raise BadInputError(f"{place} has a header and no rows")
-    times = [row[0].strip() for row in rows[1:]]
-    columns = [_csv_column(rows[1:], column + 1, name, place) for column, name in enumerate(names)]
-    order, notes = _order(times, place)
-    return [_in_order(name, values, times, order, notes) for name, values in zip(names, columns, strict=True)]
-
-
-def _delimiter(text: str) -> str:
-    header = text.lstrip().splitlines()[0]
-    return max(",;\t", key=header.count)
-
-
-def _csv_names(header: list[str], place: str) -> list[str]:
-    if len(header) < 2 or header[0].lower() not in {"time", "date", "timestamp", "night", "commit"}:
-        raise BadInputError(f"{place}, line 1: expected a header such as time,value (time first, then a column a series)")
-    names = header[1:]
-    double = sorted({name for name in names if names.count(name) > 1 or not name})
-    if double:
-        raise BadInputError(f"{place}, line 1: every column needs a name of its own; {double[0]!r} is not")
-    return names
-
-
-def _csv_column(rows: list[list[str]], column: int, name: str, place: str) -> list[float]:
-    return [_csv_number(row, column, f"{place}, line {line}, column {name!r}") for line, row in enumerate(rows, start=2)]
-
-
-def _csv_number(row: list[str], column: int, where: str) -> float:
-    cell = row[column].strip() if column < len(row) else ""
-    if cell.lower() in _MISSING:
-        return math.nan
-    try:
-        return _no_infinity(float(cell), where)
-    except ValueError:
-        raise BadInputError(f"{where}: expected a number, saw {cell!r:.60}; a unit belongs in the column's name") from None
-
-
-def _order(times: list[str], place: str) -> tuple[list[int], list[str]]:
-    """The rows' order by time, and what was done; times that are no times at all keep the file's order."""
-    moments = [_moment(time) for time in times]
-    known = [moment for moment in moments if moment is not None]
-    if not known:
-        return list(range(len(times))), []
-    if len(known) < len(times):
-        line = moments.index(None) + 2
-        raise BadInputError(f"{place}, line {line}: {times[line - 2]!r:.40} is no time, though other rows have one")
-    order = sorted(range(len(times)), key=lambda row: known[row])
-    notes = [] if order == list(range(len(times))) else ["rows were not in order of time and were sorted"]
-    return order, notes
-
-
-def _moment(time: str) -> float | None:
-    try:
-        return float(time)
-    except ValueError:
-        pass
-    try:
-        return datetime.fromisoformat(time).timestamp()
-    except ValueError:
-        return None
-
-
-def _in_order(name: str, values: list[float], times: list[str], order: list[int], notes: list[str]) -> SeriesIn:
-    """The column sorted by time, several values of one time reduced to their median."""
-    groups: dict[str, list[float]] = {}
-    for row in order:
-        groups.setdefault(times[row] or f"row {row}", []).append(values[row])
-    if len(groups) == len(order) or not _timed(times):
-        return SeriesIn(name, np.array([values[row] for row in order]), tuple(notes))
-    reduced = [_median(night) for night in groups.values()]
-    double = len(order) - len(groups)
-    return SeriesIn(
-        name, np.array(reduced), (*notes, f"{double} values share a time with another; each time counts as its median")
-    )
-
-
-def _timed(times: list[str]) -> bool:
-    return all(_moment(time) is not None for time in times)
-
-
-def _median(night: list[float]) -> float:
-    there = [value for value in night if not math.isnan(value)]
-    return float(np.median(there)) if there else math.nan

@@ -17,6 +17,8 @@ Floats = NDArray[np.float64]
 _CLIP = 3.0
 _NEAR = 6
 """How far a place may move from where the evidence put it."""
+_CLEARLY = 25.0
+"""Evidence that decides between a step and a slope whatever noise they are held to."""
 _RAMP = 32
 """Shorter than this, a rise is a step that took its time, not a drift."""
 
@@ -86,7 +88,10 @@ def step_over_drift(values: Floats, guess: int, noise: Noise, lasting: int) -> f
     if n < _RAMP + 5 or not len(steps):
         return math.inf
     left = slope_residuals(values, noise.scale, _RAMP)
-    sloped = left[np.argmax(noise.log_likelihood(left))]
+    slopes = noise.log_likelihood(left)
+    if steps.max() - slopes.max() >= _CLEARLY:  # a slope that misses most nights by far would be pardoned by its own noise
+        return float(steps.max() - slopes.max())
+    sloped = left[np.argmax(slopes)]
     place = int(places[np.argmax(steps)])
     before, after = (robust_level(values[:place], noise.scale), robust_level(values[place:], noise.scale))
     stepped = values - np.where(np.arange(n) >= place, after, before)

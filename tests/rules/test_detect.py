@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from perfd.errors import BadInputError
-from perfd.rules.detect import answer, detect, read_series
+from perfd.rules.detect import answer, detect
+from perfd.rules.series_file import read_series
 
 
 def as_json(values: list[float | None], name: str = "s") -> str:
@@ -123,3 +124,8 @@ def test_online_keeps_the_place_that_the_flag_had() -> None:
     (online,), (later,) = detect(series, online=True), detect(series)
 
     assert online.changes[0].flagged_at == later.changes[0].flagged_at
+
+
+def test_a_number_whose_square_overflows_is_refused_with_its_place() -> None:
+    with pytest.raises(BadInputError, match=r"line 3, column 'value': -1e\+308 is beyond 1e\+100"):
+        read_series("time,value\n1,2\n2,-1e308\n", "f.csv")

@@ -129,3 +129,28 @@ def test_going_on_night_by_night_finds_what_the_replay_finds() -> None:
         seen = tonight(values[None, :night], np.array([night]), seen.tracks)
 
     assert replay(values[None, :], np.array([130]), settle=False).tracks[0].events == seen.tracks[0].events
+
+
+def test_a_jump_beyond_all_tails_is_a_step_on_the_fourth_night() -> None:
+    values = noise(80, 12)
+    values[40:] += 1e5
+
+    (found,) = events(values)
+
+    assert ("step", 40, 43) == (found.kind, found.index, found.flagged_at)
+
+
+@pytest.mark.parametrize("seed", range(13, 20))
+def test_a_fast_drift_in_a_young_series_is_not_silent(seed: int) -> None:
+    values = noise(48, seed) + 0.4 * np.maximum(np.arange(48) - 15, 0)
+
+    assert {event.kind for event in events(values)} & {"drift", "step"}
+
+
+def test_the_first_night_of_a_large_step_is_no_wider_spread() -> None:
+    values = np.delete(100 + np.random.default_rng(0).normal(size=120), slice(10, 14))
+    values[76:] += 6
+
+    (found,) = events(values)
+
+    assert ("step", 76) == (found.kind, found.index)
