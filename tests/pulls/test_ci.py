@@ -174,3 +174,14 @@ def test_a_deleted_fork_is_a_fork(tmp_path: Path) -> None:
 
 def test_a_pipeline_of_another_kind_knows_nothing() -> None:
     assert facts_of({}).pull is None
+
+
+def test_commits_of_a_pull_request_are_compared_by_their_full_hashes(world: PullWorld) -> None:
+    base = world.commit("Begin", {"engine.py": engine_text("begin")})
+    head = world.pull("Change", {"engine.py": engine_text("x")})
+
+    done = [world.perfd("compare", base, head, "--workload", "nosuch"), world.perfd("compare", base, head[:12])]
+
+    assert [3, 3] == [one.returncode for one in done]
+    assert "there is no workload nosuch of tiny" in done[0].stderr
+    assert f"tiny has no revision '{head[:12]}' among the 1 that its source tells" in done[1].stderr
