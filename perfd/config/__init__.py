@@ -4,6 +4,6 @@ Every mistake in the file is reported at once, each with its line. Secrets come 
 """
 
 from perfd.config.reader import load_config
-from perfd.config.words import Config, DeviceConfig, GitHub, GitHubRepository, Schedule
+from perfd.config.words import Config, DeviceConfig, GitHub, GitHubRepository, Schedule, SiteConfig
 
-__all__ = ["Config", "DeviceConfig", "GitHub", "GitHubRepository", "Schedule", "load_config"]
+__all__ = ["Config", "DeviceConfig", "GitHub", "GitHubRepository", "Schedule", "SiteConfig", "load_config"]

@@ -12,6 +12,7 @@ from perfd.config.github import check_github, github
 from perfd.config.launches import check_launches
 from perfd.config.lines import Place, lines_of
 from perfd.config.secrets import drop_secrets, refuse_secrets
+from perfd.config.site import site
 from perfd.config.table import Mistakes, Table, meant
 from perfd.config.words import Config, Schedule
 from perfd.domain.model import Model
@@ -91,6 +92,7 @@ def _read(mistakes: Mistakes, document: dict[str, Any], path: Path | None, envir
     budgets = tuple(sections.budget(table) for table in root.tables("budgets"))
     launches = tuple(sections.launch(table) for table in root.tables("launches"))
     forge = github(root.table("github", needed=False), environ)
+    access = site(root.table("site", needed=False), environ)
     root.close()
     for kind, names in (("engines", engines), ("models", models), ("devices", devices)):
         _check_names(mistakes, kind, [each.name for each in names])
@@ -113,6 +115,7 @@ def _read(mistakes: Mistakes, document: dict[str, Any], path: Path | None, envir
         budgets=budgets,
         launches=tuple(one for one in launches if one is not None),
         github=forge,
+        site=access,
         kernels=enabled,
         kernels_folder=sections.resolved(kernels_folder, beside),
         suites_folder=suites_folder,

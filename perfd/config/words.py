@@ -1,8 +1,10 @@
 """What `perfd.toml` can say, as frozen dataclasses with every default filled in."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from perfd.domain.account import Role
 from perfd.domain.area import Area, Gate
 from perfd.domain.budget import Budget
 from perfd.domain.launch import ModelLaunch
@@ -96,6 +98,32 @@ class GitHub:
 
 
 @dataclass(frozen=True)
+class SiteConfig:
+    """Who may read the site, how people are known, and which role each has."""
+
+    public: bool = True
+    """Whether everybody who reaches the port may read; without it, only a viewer, triager, maintainer or admin."""
+    loopback: bool = True
+    """Whether a request from this machine itself, passed on by nobody, is the admin's: one person's perfd asks for no login."""
+    proxies: tuple[str, ...] = ()
+    """Addresses and networks of reverse proxies that name the visitor; no header of anybody else is believed."""
+    proxy_header: str = "X-Forwarded-User"
+    """The header in which they do."""
+    everybody: str = ""
+    """The role of whoever is logged in and not named in `people`; empty: none."""
+    people: Mapping[str, Role] = field(default_factory=dict)
+    """Roles by person, github:LOGIN or proxy:NAME in small letters."""
+    github_client_id: str | None = None
+    """PERFD_GITHUB_CLIENT_ID."""
+    github_client_secret: str | None = field(default=None, repr=False)
+    """PERFD_GITHUB_CLIENT_SECRET."""
+
+    def role(self, person: str) -> Role | None:
+        """The role of github:LOGIN or proxy:NAME; absent where they have none."""
+        return self.people.get(person.casefold()) or (Role(self.everybody) if self.everybody else None)
+
+
+@dataclass(frozen=True)
 class Config:
     """Everything that perfd.toml can say, with its defaults filled in."""
 
@@ -113,6 +141,8 @@ class Config:
     """Launches that are declared in the file; `perfd launch add` declares others."""
     github: GitHub = field(default_factory=GitHub)
     """Whose pull requests are answered."""
+    site: SiteConfig = field(default_factory=SiteConfig)
+    """Who may do what on the site."""
     kernels: bool = True
     """Whether a night rebuilds and checks kernels/."""
     kernels_folder: Path = Path("kernels")

@@ -13,7 +13,9 @@ from sqlalchemy.exc import ArgumentError
 from perfd.config import Config
 from perfd.errors import BadInputError
 from perfd.store import migrate, tables
+from perfd.store.access_tokens import AccessTokens
 from perfd.store.arrivals import Arrivals
+from perfd.store.audit import Audit
 from perfd.store.bisects import Bisects
 from perfd.store.builds import Builds
 from perfd.store.cancelling import Cancelling
@@ -39,6 +41,7 @@ from perfd.store.submissions import Submissions
 from perfd.store.todos import Todos
 from perfd.store.trust import Trust
 from perfd.store.usage import Usage
+from perfd.store.web_sessions import WebSessions
 from perfd.store.workers import Workers
 
 
@@ -117,6 +120,21 @@ class Store:
     def arrivals(self) -> Arrivals:
         """Results that were measured elsewhere."""
         return Arrivals(self.engine)
+
+    @property
+    def access_tokens(self) -> AccessTokens:
+        """Tokens for programs."""
+        return AccessTokens(self.engine)
+
+    @property
+    def web_sessions(self) -> WebSessions:
+        """Browsers that are logged in."""
+        return WebSessions(self.engine)
+
+    @property
+    def audit(self) -> Audit:
+        """Who did what."""
+        return Audit(self.engine)
 
     @property
     def pages(self) -> Pages:

@@ -28,12 +28,15 @@ from perfd.store.tables.measuring import (
     workload,
 )
 from perfd.store.tables.occasions import finding, occasion, occasion_build
+from perfd.store.tables.people import access_token, audit_event, token_job, web_session
 from perfd.store.tables.pulls import forge_delivery, forge_post, forge_repository, pull_job, pull_request
 from perfd.store.tables.subjects import build, model, revision, subject
 from perfd.store.tables.work import outbox, service, worker
 
 __all__ = [
     "METADATA",
+    "access_token",
+    "audit_event",
     "bisect",
     "bisect_step",
     "build",
@@ -70,8 +73,10 @@ __all__ = [
     "submission",
     "suite",
     "todo",
+    "token_job",
     "track",
     "verdict",
+    "web_session",
     "worker",
     "workload",
 ]
