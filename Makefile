@@ -62,7 +62,7 @@ chaos: .venv/ready  ## kill worker, clock, site and Postgres at random in real n
 # Here RIVALS is the Python of an environment with apache-otava, asv, ruptures and scipy; DATA a folder with histories to test on.
 DATA ?= ../shared/data
 bench-detect: .venv/ready  ## how well changes are found, on planted and real noise (RIVALS=PYTHON: beside three other tools)
-	@.venv/bin/python tests/benchmarks/detect.py --data '$(DATA)' $(if $(RIVALS),--rivals '$(RIVALS)') $(if $(QUICK),--quick)
+	@OPENBLAS_NUM_THREADS=1 .venv/bin/python tests/benchmarks/detect.py --data '$(DATA)' $(if $(RIVALS),--rivals '$(RIVALS)') $(if $(QUICK),--quick)
 
 # FOLDER keeps the database of ten million Points (made on the first call: minutes, 10 GB); ONLY names measures: charts lists ingest …
 FOLDER ?=

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perfd.stats.evidence import Evidence
+from perfd.stats.spread import RESTLESS
 
 Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.intp]
@@ -16,8 +17,8 @@ Ints = NDArray[np.intp]
 BAR = 6.9
 """Log-likelihood ratio of a detected step: measured, docs/detection.md."""
 SPREAD_BAR = 6.3
-_CALM, _RESTLESS, _MOST_RESTLESS = 2.5, 1.5, 4.0
-"""Unrest that a step's bar does not mind, that a wider spread needs, and the most that it adds to a step's bar."""
+_CALM, _MOST_RESTLESS = 2.5, 4.0
+"""Unrest that a step's bar does not mind, and the most that it adds."""
 _TAIL_COST, _TAIL_MOST = 80.0, 0.02
 _STEEP = 3.2
 """A newest night that far off may be the first of a step, which a wider spread must not swallow."""
@@ -40,7 +41,7 @@ def step_bars(found: Evidence, bar: float = BAR) -> Floats:
 
 def uneven(found: Evidence, bar: float = SPREAD_BAR) -> NDArray[np.bool_]:
     """Where the spread has changed; where it grew, neighbouring nights must lie further apart too, as no step makes them."""
-    grown = (found.unrest >= _RESTLESS) & ~found.suspect & (np.abs(found.surprise) < _STEEP)
+    grown = (found.unrest >= RESTLESS) & ~found.suspect & (np.abs(found.surprise) < _STEEP)
     bars = bar + _SPREAD_TAIL_COST * np.clip(found.heavy - _SPREAD_TAIL_FREE, 0, _SPREAD_TAIL_MOST)
     changed: NDArray[np.bool_] = ((found.spread >= bars) & grown) | (-found.spread >= bars + _CALMER)
     return changed

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from perfd.stats.density import log_density, look_up, to_bins
 from perfd.stats.nights import LASTING, NIGHTS, REFERENCE
 from perfd.stats.residuals import autocorrelation, marginal, residuals_of
-from perfd.stats.spread import best_spread, unrest_of
+from perfd.stats.spread import best_spread, spread_in_question, unrest_of
 from perfd.stats.suspect import BEYOND, SUMS, suspects
 
 Floats = NDArray[np.floating[Any]]
@@ -52,7 +52,7 @@ class Evidence:
     step_nights: Ints
     """Nights since the best step began."""
     spread: Floats
-    """Half the square of the z of a change of spread; negative where it fell."""
+    """Log-likelihood ratio of a change of spread; negative where it fell, 0 where none is in question."""
     spread_nights: Ints
     unrest: Floats
     """How much the newest nights look like more noise, from five nights on; a step must be shown beyond it."""
@@ -99,8 +99,10 @@ def examine(window: Floats, count: Ints, segment: Ints, memory: Floats | None = 
     plain = np.ascontiguousarray(to_bins(residual[:, -recent.shape[1] :])[:, ::-1])
     step, step_nights = _best_step(table, (recent, plain), _usual(table, bins, reference), phi, (temper, held))
     step = marginal(step, phi, noise_n)
-    spread, spread_nights = best_spread(white, table, held, noise_n)
     unrest = unrest_of(white, reference, held)
+    spread, spread_nights = np.zeros(len(window)), np.ones(len(window), dtype=np.intp)
+    asked = spread_in_question(white, unrest)
+    spread[asked], spread_nights[asked] = best_spread(white[asked], table[asked], held[asked], noise_n[asked])
     tail = (reference & (np.abs(white) > _FAR)).sum(axis=1) / np.maximum(noise_n, 1)
     heavy = (reference & (np.abs(white) > BEYOND)).sum(axis=1) / np.maximum(noise_n, 1)
     suspect = suspects(white, known & (age[None, :] >= len(SUMS)), phi) & (held > 0) & (level_n >= REFERENCE)

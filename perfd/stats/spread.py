@@ -23,6 +23,10 @@ _MOST_WIDER = 1.2
 """Standard deviations that half the nights must be off, so that outliers alone are no wider spread."""
 _BEYOND_SPIKE = 3.4
 """What the nights must still say of a spread without the three in a row that say most."""
+_CALM_NIGHTS, _CALM = 20, 0.54
+"""Where a third of the spread becomes likelier than the spread itself; fewer nights cannot show that it fell."""
+RESTLESS = 1.5
+"""Unrest that a wider spread needs."""
 _NEIGHBOURS = 1.45
 """Variance of a sum of distances between neighbours, over that of independent ones."""
 
@@ -41,6 +45,13 @@ def unrest_of(white: Singles, reference: Bools, held: Ints) -> Floats:
     z = np.where(allowed, total / np.sqrt(_NEIGHBOURS * m * (1 + m / n)), 0)
     best: Floats = np.max(z, axis=1, initial=0).astype(np.float64) ** 2 / 2
     return best
+
+
+def spread_in_question(white: Singles, unrest: Floats) -> Bools:
+    """Where neighbouring nights lie far apart, or the newest twenty near the level: nothing else can be another spread."""
+    calm = np.median(np.abs(white[:, -_CALM_NIGHTS:]), axis=1) < _CALM
+    asked: Bools = (unrest >= RESTLESS) | calm
+    return asked
 
 
 def best_spread(white: Singles, table: Singles, held: Ints, noise_n: Ints) -> tuple[Floats, Ints]:
