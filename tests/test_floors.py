@@ -21,10 +21,12 @@ FLOORS = {
     "forge": set(),
     "plots": set(),
     "suites": set(),
+    "importers": set(),
+    "client": set(),
     "stages": {"suites", "rules", "builders", "bench", "store", "forge", "plots"},
     "schedule": {"stages"},
     "site": {"store", "forge", "plots", "rules"},
-    "cli": {"schedule", "site", "stages", "suites", "rules", "builders", "bench", "store", "forge", "plots", "stats"},
+    "cli": {"importers", "client", "schedule", "site", "stages", "suites", "rules", "builders", "bench", "store", "forge", "plots", "stats"},
 }
 BARE = {"domain": set(), "errors": set(), "config": set(), "stats": {"numpy"}}
 BESIDE_A_GPU = {"torch", "triton", "numpy", "pytest", "pytest_benchmark", "pynvml"}

@@ -1,7 +1,7 @@
 """Results that somebody else measured: what a results file must say of itself to be taken without a plan."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -41,6 +41,15 @@ class Identity:
 
 
 @dataclass(frozen=True)
+class Told:
+    """A Point as its writer gave it, where only this and no Samples were kept."""
+
+    value: float
+    interval: tuple[float, float] | None
+    n: int
+
+
+@dataclass(frozen=True)
 class Arrival:
     """One Run that was measured elsewhere."""
 
@@ -48,6 +57,10 @@ class Arrival:
     results: Results
     key: str
     """The same Run under the same key is taken once."""
+    told: Mapping[str, Told] = field(default_factory=dict)
+    """By Metric, the Points that the Samples cannot give; the others are reduced from these."""
+    dated: bool = True
+    """False where its writer did not say when it was measured: the key alone then tells whether it was taken before."""
 
     def __post_init__(self) -> None:
         if self.results.environment is None:

@@ -114,7 +114,7 @@ def read(path: Path) -> Results:
 
 def parse(text: str) -> Results:
     """The results in a document's text; raises BadInputError."""
-    _check_text(text)
+    check_text(text)
     try:
         document = json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
@@ -141,7 +141,7 @@ def _refuse_constant(name: str) -> float:
     raise BadInputError(f"{name} is not a number in JSON; leave the Sample out and say so in the outcome")
 
 
-def _check_text(text: str) -> None:
+def check_text(text: str) -> None:
     """Raise BadInputError before a document is parsed that would take far more memory than its text."""
     containers = text.count("[") + text.count("{")
     if containers > MOST_CONTAINERS:

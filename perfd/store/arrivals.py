@@ -1,6 +1,6 @@
 """Results that were measured elsewhere: everything that a plan would have written, and the results, in one transaction."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -14,6 +14,7 @@ from perfd.domain.plan import Plan, PlannedBuild, PlannedRun
 from perfd.domain.run import Arm, OccasionKind, RunState
 from perfd.domain.subject import Revision
 from perfd.store import occasions, plans, results, tables
+from perfd.store.batches import take_all
 from perfd.store.records import ClaimedRun, Reduced, Taken, Written
 from perfd.store.subjects import ensure_subject
 from perfd.store.writing import name
@@ -45,6 +46,14 @@ class Arrivals:
                 return Taken("", Written.REFUSED)
             written = results.write(connection, claimed, arrival.results, points, now)
             return Taken(claimed.key, Written.REFUSED if written is Written.STALE else written)
+
+    def take_all(self, arrivals: Sequence[Arrival], points: Sequence[Mapping[str, Reduced]], now: datetime) -> list[Taken]:
+        """As `take`, for all Runs of a file in one transaction: each is written, stood there or is refused, or none is.
+
+        Runs with one key share an occasion. Cost: about 4 ms a Run with one Metric.
+        """
+        with self.engine.begin() as connection:
+            return take_all(connection, arrivals, points, now)
 
 
 def _plan(connection: Connection, arrival: Arrival) -> Plan:

@@ -76,10 +76,10 @@ def _add(connection: Connection, occasion: Occasion, plan: Plan, gone: Container
     builds = known | {one.spec.digest: _write_build(connection, occasion_id, one, gone, now) for one in plan.builds}
     _hurry(connection, [builds[one.spec.digest] for one in plan.builds], rank)
     workloads = {one.workload.identity: one.workload for one in plan.runs}
-    workload_ids = {identity: _write_workload(connection, one) for identity, one in workloads.items()}
-    models = {one.model: _write_model(connection, one.model) for one in plan.runs if one.model is not None}
+    workload_ids = {identity: write_workload(connection, one) for identity, one in workloads.items()}
+    models = {one.model: write_model(connection, one.model) for one in plan.runs if one.model is not None}
     rows = [
-        _run_row(one, occasion.name)
+        run_row(one, occasion.name)
         | {
             "occasion_id": occasion_id,
             "build_id": builds[one.build.digest],
@@ -138,7 +138,8 @@ def _hurry(connection: Connection, build_ids: Sequence[int], rank: datetime) -> 
     connection.execute(waiting.values(ranks_at=func.least(B.ranks_at, rank)))
 
 
-def _write_workload(connection: Connection, workload: Workload) -> int:
+def write_workload(connection: Connection, workload: Workload) -> int:
+    """The Workload is there, with its present time limit and question; its id."""
     rest = {
         "suite_id": ensure(connection, tables.suite, {"name": workload.suite}),
         "name": workload.name,
@@ -158,14 +159,16 @@ def _write_workload(connection: Connection, workload: Workload) -> int:
     return found
 
 
-def _write_model(connection: Connection, model: Model) -> int:
+def write_model(connection: Connection, model: Model) -> int:
+    """The Model is there; its id."""
     values: dict[str, Any] = to_json(model)
     names = ("name", "sha256", "quantisation", "parallelism")
     key = {name: values.pop(name) for name in names}
     return ensure(connection, tables.model, key, values)
 
 
-def _run_row(planned: PlannedRun, occasion_name: str) -> dict[str, Any]:
+def run_row(planned: PlannedRun, occasion_name: str) -> dict[str, Any]:
+    """The columns of a Run that its plan tells, with its key."""
     model = planned.model
     words = {
         "quantisation": model.quantisation if model else "",

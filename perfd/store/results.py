@@ -31,7 +31,7 @@ def write(connection: Connection, claimed: ClaimedRun, given: Results, points: M
         return Written.STALE
     where = None if given.environment is None else environments.write(connection, given.environment)
     connection.execute(
-        update(tables.run).where(R.id == run.id).values(**_ended(given, where), finished_at=now, results_digest=told)
+        update(tables.run).where(R.id == run.id).values(**ended(given, where), finished_at=now, results_digest=told)
     )
     _write_device_states(connection, run.id, given)
     in_order = sorted(
@@ -44,7 +44,8 @@ def write(connection: Connection, claimed: ClaimedRun, given: Results, points: M
     return Written.STORED
 
 
-def _ended(given: Results, where: AnyRow | None) -> dict[str, Any]:
+def ended(given: Results, where: AnyRow | None) -> dict[str, Any]:
+    """The columns of a Run that its results tell."""
     return {
         "state": given.state.value,
         "failure": None if given.failure is None else given.failure.value,

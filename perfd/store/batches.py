@@ -1,0 +1,307 @@
+"""Many Runs that were measured elsewhere, written by sets: a history of thousands takes a few statements a table."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import psycopg
+from sqlalchemy import Connection, Table, bindparam, func, insert, select
+from sqlalchemy.dialects.postgresql import ARRAY, TEXT
+from sqlalchemy.dialects.postgresql import insert as pg_insert
+
+from perfd import HARNESS_VERSION
+from perfd.domain.arrival import Arrival
+from perfd.domain.build import BuildState
+from perfd.domain.codec import to_json
+from perfd.domain.identity import digest
+from perfd.domain.occasion import Occasion, OccasionState
+from perfd.domain.plan import PlannedRun
+from perfd.domain.run import OccasionKind, RunState, SeriesKey
+from perfd.errors import PerfdError
+from perfd.store import environments, latest, partitions, plans, results, tables
+from perfd.store.placing import place
+from perfd.store.records import Reduced, Taken, Written
+from perfd.store.subjects import ensure_subject
+from perfd.store.writing import AnyRow, clean, name
+
+WHO = "elsewhere"
+Row = dict[str, Any]
+
+
+@dataclass
+class Batch:
+    """What is known of the rows that these Arrivals need, each found or made once."""
+
+    connection: Connection
+    now: datetime
+    subjects: dict[str, int] = field(default_factory=dict)
+    revisions: dict[tuple[int, str, str], int] = field(default_factory=dict)
+    ordinals: dict[int, int] = field(default_factory=dict)
+    occasions: dict[str, int] = field(default_factory=dict)
+    builds: dict[str, int] = field(default_factory=dict)
+    workloads: dict[str, int] = field(default_factory=dict)
+    models: dict[Any, int] = field(default_factory=dict)
+    environments: dict[str, AnyRow] = field(default_factory=dict)
+    metrics: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    series: dict[str, int] = field(default_factory=dict)
+
+
+def take_all(
+    connection: Connection, arrivals: Sequence[Arrival], points: Sequence[Mapping[str, Reduced]], now: datetime
+) -> list[Taken]:
+    """Each Run stands there with its Samples and Points, or stood there, or was refused; in the order of `arrivals`.
+
+    An occasion whose Points are the last of a Series waits for the judge; the others need none, for the judge reads the whole
+    history at once.
+    """
+    batch = Batch(connection, now)
+    standing = _standing(connection, arrivals)
+    occasions = [standing.get(one.key) if not one.dated and one.key in standing else _occasion(one) for one in arrivals]
+    _prepare(batch, arrivals, [one for one in occasions if one is not None])
+    rows = [_run(batch, arrival, occasion) for arrival, occasion in zip(arrivals, occasions, strict=True) if occasion is not None]
+    made = _insert(connection, tables.run, rows, "key")
+    told = _told(connection, [row["key"] for row in rows if row["key"] not in made])
+    new = [place for place, row in enumerate(rows) if row["key"] in made]
+    _samples(batch, [(made[rows[place]["key"]], arrivals[place]) for place in new])
+    _points(batch, [(made[rows[place]["key"]], rows[place], arrivals[place], points[place]) for place in new])
+    _settle(connection, [rows[place]["occasion_id"] for place in new], now)
+    return [_taken(row, arrival, made, told) for row, arrival in zip(rows, arrivals, strict=True)]
+
+
+def _taken(row: Row, arrival: Arrival, made: Mapping[str, int], told: Mapping[str, str]) -> Taken:
+    key = row["key"]
+    if key in made:
+        return Taken(key, Written.STORED)
+    same = told.get(key) == row["results_digest"] or not arrival.dated
+    return Taken(key, Written.ALREADY if same else Written.REFUSED)
+
+
+def _occasion(arrival: Arrival) -> Occasion:
+    return Occasion(OccasionKind.IMPORT, arrival.results.started_at.replace(microsecond=0), name(arrival.key, "a key"))
+
+
+def _standing(connection: Connection, arrivals: Sequence[Arrival]) -> dict[str, Occasion]:
+    """By key, the occasion of what has no date of its own and was taken before."""
+    Occ = tables.occasion.c  # noqa: N806  # columns
+    keys = sorted({one.key for one in arrivals if not one.dated})
+    if not keys:
+        return {}
+    asked = select(Occ.label, Occ.nominal_at).where(Occ.kind == OccasionKind.IMPORT.value, Occ.label.in_(keys))
+    return {
+        row.label: Occasion(OccasionKind.IMPORT, row.nominal_at, row.label)
+        for row in connection.execute(asked.order_by(Occ.id.desc()))
+    }
+
+
+def _prepare(batch: Batch, arrivals: Sequence[Arrival], occasions: Sequence[Occasion]) -> None:
+    """Everything that the Runs refer to stands there."""
+    connection, now = batch.connection, batch.now
+    for one in {arrival.identity.subject: arrival.identity for arrival in arrivals}.values():
+        batch.subjects[one.subject] = ensure_subject(connection, name(one.subject, "a subject"), one.subject_kind)
+    _place(batch, arrivals)
+    opened = [
+        {"name": one.name, "kind": one.kind.value, "label": one.label, "nominal_at": one.nominal_at, "harness": HARNESS_VERSION}
+        | {"state": OccasionState.PLANNED.value, "opened_at": now, "moved_at": now}
+        for one in dict.fromkeys(occasions)
+    ]
+    batch.occasions = _ensure_all(connection, tables.occasion, opened, "name")
+    specs = {one.build.digest: one.build for one in arrivals}
+    builds = [
+        {"digest": key, "subject_id": batch.subjects[spec.subject], "revision": spec.revision, "spec": clean(to_json(spec))}
+        | {"state": BuildState.BUILT.value, "artifact_path": WHO, "queued_at": now, "finished_at": now}
+        for key, spec in specs.items()
+    ]
+    batch.builds = _ensure_all(connection, tables.build, builds, "digest")
+    batch.workloads = {
+        key: plans.write_workload(connection, one)
+        for key, one in {one.workload.identity: one.workload for one in arrivals}.items()
+    }
+    batch.models = {one: plans.write_model(connection, one) for one in {arrival.model for arrival in arrivals} if one is not None}
+    found = {one.results.environment.hash: one.results.environment for one in arrivals if one.results.environment is not None}
+    batch.environments = {key: environments.write(connection, one) for key, one in sorted(found.items())}
+    samples = {(one.name, one.unit, one.better.value): one for arrival in arrivals for one in arrival.results.samples}
+    batch.metrics = {key: results.ensure_metric(connection, samples[key]) for key in sorted(samples)}
+    owed = {
+        (batch.occasions[occasion.name], batch.builds[one.build.digest]): batch.revisions[_place_of(batch, one)]
+        for one, occasion in zip(arrivals, occasions, strict=True)
+    }
+    rows = [
+        {
+            "occasion_id": occasion,
+            "build_id": build,
+            "revision_id": revision,
+            "cached": True,
+            "seconds": 0.0,
+            "state": BuildState.BUILT.value,
+        }
+        for (occasion, build), revision in owed.items()
+    ]
+    connection.execute(pg_insert(tables.occasion_build).on_conflict_do_nothing(), rows)
+
+
+def _place_of(batch: Batch, arrival: Arrival) -> tuple[int, str, str]:
+    one = arrival.identity
+    return batch.subjects[one.subject], one.branch, one.revision
+
+
+def _place(batch: Batch, arrivals: Sequence[Arrival]) -> None:
+    branches = dict.fromkeys((one.identity.subject, one.identity.branch) for one in arrivals)
+    V = tables.revision.c  # noqa: N806  # columns
+    for subject, branch in branches:
+        here = {
+            one.identity.revision: one.identity
+            for one in arrivals
+            if (one.identity.subject, one.identity.branch) == (subject, branch)
+        }
+        name(branch, "a branch")
+        for revision in here:
+            name(revision, "a Revision")
+        subject_id = batch.subjects[subject]
+        for revision, row in place(batch.connection, subject_id, branch, list(here.values())).items():
+            batch.revisions[subject_id, branch, revision] = row
+        asked = select(V.id, V.ordinal).where(V.subject_id == subject_id, V.branch == branch)
+        batch.ordinals |= dict(batch.connection.execute(asked).all())
+
+
+def _run(batch: Batch, arrival: Arrival, occasion: Occasion) -> Row:
+    """The Run's row, ended as its results say."""
+    given = arrival.results
+    environment = given.environment
+    if environment is None:
+        raise PerfdError("results from elsewhere have an Environment")
+    where = batch.environments[environment.hash]
+    planned = PlannedRun(arrival.build, arrival.workload, environment.device.device_class, arrival.model)
+    return (
+        plans.run_row(planned, occasion.name)
+        | results.ended(given, where)
+        | {
+            "occasion_id": batch.occasions[occasion.name],
+            "build_id": batch.builds[arrival.build.digest],
+            "workload_id": batch.workloads[arrival.workload.identity],
+            "model_id": None if arrival.model is None else batch.models[arrival.model],
+            "queued_at": batch.now,
+            "finished_at": batch.now,
+            "attempts": 1,
+            "token": 1,
+            "results_digest": digest(clean(to_json(given))),
+        }
+    )
+
+
+def _told(connection: Connection, keys: Sequence[str]) -> dict[str, str]:
+    """By key, the digest of the results that stand there."""
+    R = tables.run.c  # noqa: N806  # columns
+    asked = select(R.key, R.results_digest).where(R.key == func.any(bindparam("keys", list(keys), ARRAY(TEXT))))
+    return dict(connection.execute(asked).all()) if keys else {}
+
+
+def _samples(batch: Batch, new: Sequence[tuple[int, Arrival]]) -> None:
+    """Every Sample and every look at a device stands there, the Samples by COPY."""
+    for moment in {partitions.month_of(arrival.results.started_at)[0] for _, arrival in new}:
+        partitions.ensure(batch.connection, moment)
+    states = [
+        {"run_id": run, "place": place, "at": state.at, "facts": clean(to_json(state.facts))}
+        for run, arrival in new
+        for place, state in enumerate(arrival.results.device_states)
+    ]
+    if states:
+        batch.connection.execute(insert(tables.device_state), states)
+    driver = batch.connection.connection.driver_connection
+    if not isinstance(driver, psycopg.Connection):
+        raise PerfdError("the database must be reached through psycopg: its URL begins with postgresql+psycopg://")
+    with driver.cursor() as cursor, cursor.copy("COPY sample (run_id, metric_id, place, measured_at, value) FROM STDIN") as copy:
+        for run, arrival in new:
+            at = arrival.results.started_at.isoformat()
+            for one in arrival.results.samples:
+                head = f"{run}\t{batch.metrics[one.name, one.unit, one.better.value]}\t"
+                copy.write("".join(f"{head}{place}\t{at}\t{value!r}\n" for place, value in enumerate(one.values)))
+
+
+def _points(batch: Batch, new: Sequence[tuple[int, Row, Arrival, Mapping[str, Reduced]]]) -> None:
+    """Every Point stands there in its Series, and the Series tell their last."""
+    done = [one for one in new if one[2].results.state is RunState.DONE]
+    keys: dict[str, Row] = {}
+    rows: list[Row] = []
+    marks: list[str] = []
+    for run, row, arrival, points in done:
+        metrics = {one.name: batch.metrics[one.name, one.unit, one.better.value] for one in arrival.results.samples}
+        for metric, point in points.items():
+            key, series = _series(batch, row, arrival, (metric, metrics[metric]))
+            keys.setdefault(key, series)
+            marks.append(key)
+            rows.append(_point(batch, run, row, arrival, point))
+    if not rows:
+        return
+    batch.series = _ensure_all(
+        batch.connection, tables.series, [one | {"fingerprint": key} for key, one in sorted(keys.items())], "fingerprint"
+    )
+    batch.connection.execute(
+        insert(tables.point), [row | {"series_id": batch.series[key]} for row, key in zip(rows, marks, strict=True)]
+    )
+    latest.refresh(batch.connection, set(batch.series.values()))
+
+
+def _series(batch: Batch, row: Row, arrival: Arrival, metric: tuple[str, int]) -> tuple[str, Row]:
+    one = arrival.identity
+    words = {
+        "branch": one.branch,
+        "model": one.model,
+        "quantisation": row["quantisation"],
+        "parallelism": row["parallelism"],
+        "device_class": row["device_class"],
+    }
+    key = SeriesKey(subject=one.subject, workload=arrival.workload.identity, metric=metric[0], **words)
+    ids = {"subject_id": batch.subjects[one.subject], "workload_id": row["workload_id"], "metric_id": metric[1]}
+    return key.fingerprint, words | ids | {"created_at": batch.now}
+
+
+def _point(batch: Batch, run: int, row: Row, arrival: Arrival, point: Reduced) -> Row:
+    revision = batch.revisions[_place_of(batch, arrival)]
+    where = batch.environments[arrival.results.environment.hash] if arrival.results.environment else None
+    low, high = point.interval or (None, None)
+    return {
+        "run_id": run,
+        "build_id": row["build_id"],
+        "revision_id": revision,
+        "occasion_id": row["occasion_id"],
+        "device_id": None if where is None else where.device_id,
+        "ordinal": batch.ordinals[revision],
+        "measured_at": arrival.results.started_at,
+        "hardware_hash": "" if where is None else where.hardware_hash,
+        "epoch": "" if where is None else where.epoch,
+        "value": point.value,
+        "low": low,
+        "high": high,
+        "n": point.n,
+    }
+
+
+def _settle(connection: Connection, fresh: Sequence[int], now: datetime) -> None:
+    """Of the occasions that got Runs, those with the last Point of a Series wait for the judge; the others are closed."""
+    if not fresh:
+        return
+    connection.exec_driver_sql(
+        """
+        UPDATE occasion SET state = CASE WHEN last THEN 'planned' ELSE 'reported' END,
+            moved_at = %(now)s, closed_at = CASE WHEN NOT last THEN %(now)s::timestamptz END,
+            report = CASE WHEN NOT last THEN '{}'::jsonb END
+        FROM (SELECT o.id, EXISTS (SELECT FROM run r JOIN series_latest l ON l.run_id = r.id WHERE r.occasion_id = o.id) AS last
+              FROM occasion o WHERE o.id = ANY(%(ids)s)) AS found
+        WHERE occasion.id = found.id""",
+        {"now": now, "ids": sorted(set(fresh))},
+    )
+
+
+def _ensure_all(connection: Connection, table: Table, rows: Sequence[Row], key: str) -> dict[str, int]:
+    """By natural key, the ids of all these rows, written where they were not there yet."""
+    if rows:
+        connection.execute(pg_insert(table).on_conflict_do_nothing(), list(rows))
+    keys = bindparam("keys", [row[key] for row in rows], ARRAY(TEXT))
+    return dict(connection.execute(select(table.c[key], table.c.id).where(table.c[key] == func.any(keys))).all())
+
+
+def _insert(connection: Connection, table: Table, rows: Sequence[Row], key: str) -> dict[str, int]:
+    """By natural key, the ids of the rows that were not there before; the others are left as they are."""
+    added = pg_insert(table).on_conflict_do_nothing().returning(table.c[key], table.c.id)
+    return dict(connection.execute(added, list(rows)).all()) if rows else {}
