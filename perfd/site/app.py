@@ -30,6 +30,7 @@ from perfd.site import (
     runs,
     series,
     status,
+    triage,
 )
 from perfd.site.headers import HeadAsGet, SecurityHeaders
 from perfd.site.site import Site
@@ -45,6 +46,7 @@ PAGES = (
     runs,
     builds,
     regressions,
+    triage,
     compare,
     kernels,
     launches,

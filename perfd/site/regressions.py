@@ -1,19 +1,24 @@
-"""Regressions: the list, and one with its members and its life. For reading; states are moved by the judge for now."""
+"""Regressions: the list for triage, and one with its members, its bisections, the commits of its range, and its life."""
 
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse
 
+from perfd.domain.bisect import StepKind
 from perfd.domain.verdict import OPEN_STATES, RegressionState
 from perfd.errors import BadInputError
+from perfd.rules.triage import acknowledgement, due_day
 from perfd.site import sentences
 from perfd.site.numbers import scale_of
 from perfd.site.parameters import Limit, Offset, RegressionId, linker, text
 from perfd.site.rows import change_word, label
+from perfd.site.sentences import plural
 from perfd.site.site import Here, Site
 from perfd.site.troubles import NotHereError
-from perfd.store.records import ChangeRow, RegressionRow, SeriesInfo
+from perfd.store.records import BisectRow, ChangeRow, RegressionRow, SeriesInfo
 
 router = APIRouter()
 
@@ -26,11 +31,13 @@ def regressions(request: Request, site: Here, offset: Offset = 0, limit: Limit =
     open_count = (
         sum(one.state in OPEN_STATES for one in found) if chosen in {"", "open"} else len(site.store.regressions.unanswered())
     )
+    shown = found[offset : offset + limit]
+    steps = site.store.pages.last_steps([one.id for one in shown])
     return site.pages.show(
         "regressions.html",
         here="/regressions",
         sentence=sentences.regressions(found, open_count),
-        regressions=[words(one) for one in found[offset : offset + limit]],
+        regressions=[words(one) | standing(one, steps.get(one.id), site.clock()) for one in shown],
         states=[one.value for one in RegressionState],
         chosen=chosen,
         total=len(found),
@@ -41,25 +48,52 @@ def regressions(request: Request, site: Here, offset: Offset = 0, limit: Limit =
 
 
 @router.get("/regressions/{regression_id}")
-def regression(regression_id: RegressionId, site: Here) -> HTMLResponse:
+def regression(request: Request, regression_id: RegressionId, site: Here) -> HTMLResponse:
     """The page of one Regression."""
-    one = site.store.regressions.read(regression_id)
-    if one is None:
+    return page(request, site, find(site, regression_id))
+
+
+def find(site: Site, regression_id: int) -> RegressionRow:
+    """The Regression; raises NotHereError where there is none."""
+    row = site.store.regressions.read(regression_id)
+    if row is None:
         raise NotHereError(f"There is no Regression {regression_id}.")
+    return row
+
+
+def page(
+    request: Request,
+    site: Site,
+    row: RegressionRow,
+    *,
+    said: str = "",
+    typed: Mapping[str, str] | None = None,
+    status: int = 200,
+) -> HTMLResponse:
+    """The page; `said` is why an answer was not taken, and `typed` what it was."""
+    steps = site.store.pages.last_steps([row.id])
+    changes = [change.id for _, change in row.members]
     return site.pages.show(
         "regression.html",
         here="/regressions",
-        one=words(one),
-        members=[member(info, change) for info, change in one.members],
+        status=status,
+        said=said,
+        done=text(request, "done"),
+        typed=typed or {},
+        one=words(row) | standing(row, steps.get(row.id), site.clock()),
+        members=[member(info, change) for info, change in row.members],
+        commits=site.store.pages.commits(changes[0]) if changes else None,
+        bisections=[bisection(one) for one in site.store.bisects.of_regression(row.id)],
         events=[
             {
                 "at": event.at,
                 "actor": event.actor,
                 "before": event.from_state.value if event.from_state else "",
                 "after": event.to_state.value,
+                "moved": event.from_state is not event.to_state,
                 "reason": event.reason,
             }
-            for event in one.events
+            for event in row.events
         ],
     )
 
@@ -108,4 +142,50 @@ def member(info: SeriesInfo, change: ChangeRow) -> dict[str, Any]:
         "unit": scale.unit,
         "interval": change.interval,
         "status": change.status.value if change.gone_at is None else "no longer seen",
+    }
+
+
+def standing(row: RegressionRow, last_step: datetime | None, now: datetime) -> dict[str, Any]:
+    """How it stands with people: the day by which to answer, what was acknowledged, its largest effect."""
+    worst = max((change for _, change in row.members), key=lambda one: abs(one.effect), default=None)
+    day, is_set = due_day(row.opened_at, [worst.effect] if worst else [], row.events)
+    held = acknowledgement(row.events, last_step)
+    return {
+        "due": day.isoformat(),
+        "due_set": is_set,
+        "overdue": row.state in OPEN_STATES and held is None and day < now.astimezone(UTC).date(),
+        "acknowledged": held,
+        "effect": worst.effect if worst else None,
+        "seen": len(row.events),
+    }
+
+
+def bisection(row: BisectRow) -> dict[str, Any]:
+    """A bisection and how far it is, its places by their Revisions."""
+    ended = row.ended
+    pairs = sum(step.pairs for step in row.steps)
+    builds = sum(step.kind is StepKind.BUILD for step in row.steps)
+    between = plural(max(0, len(row.path) - 1), "commit")
+    spent = f"{plural(len(row.steps), 'step')}, {plural(builds, 'Build')} of at most {row.most_builds}, {plural(pairs, 'pair')}"
+    blamed = row.path[ended.bad] if ended else None
+    return {
+        "sentence": f"Over {between}: {spent}; {'ended' if ended else 'under way'}.",
+        "end": ended.end.value if ended else "",
+        "reason": ended.reason if ended else "",
+        "proposal": ended.proposal if ended else "",
+        "blamed": f"{blamed.revision[:12]} {blamed.title}".strip() if blamed and ended and ended.end.value == "commit" else "",
+        "steps": [
+            {
+                "number": step.number,
+                "kind": step.kind.value,
+                "base": row.path[step.base].revision[:12],
+                "head": row.path[step.head].revision[:12],
+                "title": row.path[step.head].title,
+                "outcome": step.outcome.value if step.outcome else "open",
+                "effect": step.effect,
+                "pairs": step.pairs,
+                "told": step.reason or step.why,
+            }
+            for step in row.steps
+        ],
     }

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, select, update
+from sqlalchemy import ColumnElement, Connection, Engine, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from perfd.domain.occasion import Occasion
@@ -25,6 +25,8 @@ class Step:
     actor: str
     reason: str
     now: datetime
+    seen: int | None = None
+    """How many events its life had as far as the actor knows: it is moved only if that is still so. Absent: whatever was."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,15 @@ class Regressions:
             _add_members(connection, regression, left)
             return len(left)
 
+    def step(self, regression: int, old: RegressionState, new: RegressionState, step: Step, **values: Any) -> bool:
+        """The Regression went from `old` to `new` as `step` says, with an event, and with `owner` or `duplicate_of` where given.
+
+        False (and nothing changed) when it was not in `old`, or has more events than `step.seen`.
+        """
+        if (new is RegressionState.DUPLICATE) != ("duplicate_of" in values):
+            raise PerfdError("a duplicate says of which Regression, and nothing else does")
+        return self._move(regression, old, {"state": new.value, "duplicate_of": None, **clean(values)}, step)
+
     def move(
         self, regression: int, old: RegressionState, new: RegressionState, *, actor: str, reason: str, now: datetime
     ) -> bool:
@@ -163,10 +174,19 @@ class Regressions:
 def move(connection: Connection, regression: int, old: RegressionState, values: dict[str, Any], step: Step) -> bool:
     """As `Regressions.move`, inside a transaction of the caller's."""
     changed = update(tables.regression).where(G.id == regression, G.state == old.value)
+    if step.seen is not None and _events_of(connection, regression) != step.seen:
+        return False
     if connection.execute(changed.values(**values, moved_at=step.now)).rowcount == 0:
         return False
     write_event(connection, regression, old, RegressionState(values["state"]), step)
     return True
+
+
+def _events_of(connection: Connection, regression: int) -> int:
+    """How many events its life has; nobody moves it until the transaction ends."""
+    connection.execute(select(G.id).where(G.id == regression).with_for_update())
+    lived = tables.regression_event.c.regression_id == regression
+    return connection.execute(select(func.count()).where(lived)).scalar_one()
 
 
 def _select() -> Any:

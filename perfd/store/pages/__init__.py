@@ -12,10 +12,11 @@ from perfd.domain.suite import WorkloadClass
 from perfd.domain.verdict import RegressionState
 from perfd.store import occasions as asking
 from perfd.store import tables
-from perfd.store.pages import chosen, columns, comparing, latest_columns, nights, occasions, runs, series, status
+from perfd.store.pages import chosen, columns, comparing, latest_columns, nights, occasions, runs, series, status, triage
 from perfd.store.pages.chosen import UNJUDGED, SeriesFilter
 from perfd.store.pages.columns import Columns, Window
 from perfd.store.pages.comparing import Apart, Question, Sorting
+from perfd.store.pages.triage import Commits
 from perfd.store.records import (
     ArmSamples,
     BuildPage,
@@ -34,7 +35,19 @@ from perfd.store.records import (
 )
 from perfd.store.regressions import Regressions
 
-__all__ = ["UNJUDGED", "Apart", "BuildPage", "Columns", "Pages", "Question", "SeriesFilter", "Sorting", "Window"]
+__all__ = [
+    "UNJUDGED",
+    "Apart",
+    "BuildPage",
+    "Columns",
+    "Commit",
+    "Commits",
+    "Pages",
+    "Question",
+    "SeriesFilter",
+    "Sorting",
+    "Window",
+]
 Occ = tables.occasion.c
 
 
@@ -130,6 +143,16 @@ class Pages:
         """Regressions that someone must answer, by their largest effect."""
         with self.engine.begin() as connection:
             return nights.severities(connection)
+
+    def last_steps(self, regressions: Collection[int]) -> dict[int, datetime]:
+        """By Regression: when a step of one of its Series was last found, that of its members included."""
+        with self.engine.begin() as connection:
+            return triage.last_steps(connection, regressions)
+
+    def commits(self, change: int) -> Commits | None:
+        """The Revisions in which a Change came; absent where nothing was measured before it."""
+        with self.engine.begin() as connection:
+            return triage.commits(connection, change)
 
     def run_page(self, key: str) -> RunPage | None:
         """All about the Run with that key digest."""
