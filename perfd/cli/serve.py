@@ -48,8 +48,8 @@ def serve(config_path: Path | None, host: str, port: int, clock: bool, worker: b
             stack.enter_context(_ticking(context))
         if worker:
             stack.enter_context(_in_background("worker", lambda: work_off(context), context))
-        if context.config.github.repositories:
-            stack.enter_context(_in_background("forge", lambda: attend(context), context))
+        # Also where no repository is configured: a pipeline may ask for a comparison.
+        stack.enter_context(_in_background("forge", lambda: attend(context), context))
         tell.say("serve", f"{url}   (Ctrl-C ends it)")
         serve_site(_site(context), listening, context.over)
     return FINE
