@@ -19,7 +19,7 @@ def test_a_few_blows_break_nothing(
 ) -> None:
     monkeypatch.setattr("chaos.PAUSE_S", (0.2, 1.5))
 
-    chaos = run(open_folder / "chaos", points=4, seed=5, aa=False)
+    chaos = run(open_folder / "chaos", points=4, seed=5, aa=False, minute_s=2.0)
 
     assert [] == chaos.violations
     assert "violations = 0" in capsys.readouterr().out
