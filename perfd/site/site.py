@@ -9,8 +9,9 @@ from zoneinfo import ZoneInfo
 
 from fastapi import Depends, Request
 
-from perfd.config import Schedule
+from perfd.config import Schedule, SiteConfig
 from perfd.rules.calendar import last_due, next_due
+from perfd.site.limits import Limits
 from perfd.site.templates import Pages
 from perfd.store import Store
 
@@ -27,6 +28,13 @@ class Site:
     pages: Pages
     started: str = field(default_factory=lambda: secrets.token_hex(4))
     """Tells this process from an earlier one, whose templates may have been others."""
+    access: SiteConfig = field(default_factory=SiteConfig)
+    """Who may do what."""
+    address: str = ""
+    """Where people reach the site, such as https://perfd.example.com; "" where nobody said."""
+    limits: Limits = field(default_factory=Limits)
+    key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+    """Seals the forms of those who have no cookie; another one in every process."""
 
     def page_version(self, series: Sequence[int] | None = None) -> str:
         """What a page about these Series (about all) is made of: what is stored, and the templates of this process."""

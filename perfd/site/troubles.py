@@ -10,7 +10,9 @@ from starlette.responses import JSONResponse, Response
 
 from perfd.errors import BadInputError, PerfdError
 from perfd.site.headers import HEADERS
+from perfd.site.limits import TooManyError
 from perfd.site.site import site_of
+from perfd.site.visitors import NotKnownError
 from perfd.site.writing import NotAllowedError
 from perfd.store.trouble import DATABASE_GONE
 
@@ -47,7 +49,22 @@ def _bad_input(request: Request, error: Exception) -> Response:
 
 
 def _not_allowed(request: Request, error: Exception) -> Response:
-    return answer(request, Trouble(403, "Not allowed", str(error), "Send it on that machine, for example with curl."))
+    remedy = "Ask whoever runs this perfd for the role, or for a token; docs/accounts.md tells what each may do."
+    return answer(request, Trouble(403, "Not allowed", str(error), remedy))
+
+
+def _not_known(request: Request, error: Exception) -> Response:
+    remedy = "Log in at `/login`; programs show a token that `perfd token create` made."
+    response = answer(request, Trouble(401, "Who are you?", str(error), remedy))
+    response.headers["WWW-Authenticate"] = "Bearer"
+    return response
+
+
+def _too_many(request: Request, error: Exception) -> Response:
+    again_s = error.again_s if isinstance(error, TooManyError) else 1
+    response = answer(request, Trouble(429, "Too many requests", str(error), "Wait, and send it again then."))
+    response.headers["Retry-After"] = str(again_s)
+    return response
 
 
 def _perfd_error(request: Request, error: Exception) -> Response:
@@ -95,6 +112,8 @@ def add_troubles(app: FastAPI) -> None:
     app.add_exception_handler(NotHereError, _not_here)
     app.add_exception_handler(BadInputError, _bad_input)
     app.add_exception_handler(NotAllowedError, _not_allowed)
+    app.add_exception_handler(NotKnownError, _not_known)
+    app.add_exception_handler(TooManyError, _too_many)
     app.add_exception_handler(PerfdError, _perfd_error)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _validation)

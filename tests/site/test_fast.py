@@ -159,16 +159,16 @@ def test_results_that_cannot_be_read_are_refused_with_their_place(
     assert told in answer.json()["error"]
 
 
-def test_only_this_machine_may_hand_in_results(empty: httpx.Client) -> None:
+def test_without_a_token_only_this_machine_may_hand_in_results(empty: httpx.Client) -> None:
     text = json.dumps(document())
-    for headers in (
-        {"X-Forwarded-For": "10.0.0.1"},
-        {"Forwarded": "for=10.0.0.1"},
-        {"Origin": "https://elsewhere.example"},
-        {"Host": "perfd.example"},
+    for status, headers in (
+        (401, {"X-Forwarded-For": "10.0.0.1"}),
+        (401, {"Forwarded": "for=10.0.0.1"}),
+        (403, {"Origin": "https://elsewhere.example"}),
+        (401, {"Host": "perfd.example"}),
     ):
         answer = empty.post("/api/v1/results", content=text, headers={"Content-Type": "application/json", **headers})
-        assert 403 == answer.status_code, headers
+        assert status == answer.status_code, headers
         assert {"error", "remedy"} == set(answer.json())
     assert 400 == empty.post("/api/v1/results", content=text, headers={"Content-Type": "text/plain"}).status_code
 
