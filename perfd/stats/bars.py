@@ -24,7 +24,8 @@ _STEEP = 3.2
 """A newest night that far off may be the first of a step, which a wider spread must not swallow."""
 _CALMER = 14.0
 _SPREAD_TAIL_COST, _SPREAD_TAIL_FREE, _SPREAD_TAIL_MOST = 200.0, 0.01, 0.03
-_MEMORY, _MEMORY_COST = (0.0, 0.1, 0.2, 0.35, 0.45, 0.6, 0.9), (0.0, 0.2, 1.2, 2.9, 2.9, 1.7, 1.5)
+_SPREAD_MEMORY_COST = 2.0
+_MEMORY, _MEMORY_COST = (0.0, 0.1, 0.2, 0.35, 0.45, 0.6, 0.9), (0.0, 0.2, 1.6, 3.9, 3.6, 1.6, 1.1)
 """By the autocorrelation that was found, what it costs: most where there may be more than a short reference shows."""
 
 
@@ -42,6 +43,7 @@ def step_bars(found: Evidence, bar: float = BAR) -> Floats:
 def uneven(found: Evidence, bar: float = SPREAD_BAR) -> NDArray[np.bool_]:
     """Where the spread has changed; where it grew, neighbouring nights must lie further apart too, as no step makes them."""
     grown = (found.unrest >= RESTLESS) & ~found.suspect & (np.abs(found.surprise) < _STEEP)
-    bars = bar + _SPREAD_TAIL_COST * np.clip(found.heavy - _SPREAD_TAIL_FREE, 0, _SPREAD_TAIL_MOST)
+    tails = _SPREAD_TAIL_COST * np.clip(found.heavy - _SPREAD_TAIL_FREE, 0, _SPREAD_TAIL_MOST)
+    bars = bar + tails + _SPREAD_MEMORY_COST * found.phi
     changed: NDArray[np.bool_] = ((found.spread >= bars) & grown) | (-found.spread >= bars + _CALMER)
     return changed

@@ -5,8 +5,8 @@ residuals and f their density (density.py). Under f, exp(S) has mean 1 whatever 
 exp(S) over all sizes and beginnings passes a bar on a night is at most (sizes) * exp(-bar) for each beginning, and the mean
 number of nights to a false alarm is at least exp(bar) / (sizes): re-testing every night and searching for the best split are
 paid for (Shiryaev-Roberts; Shin, Ramdas and Rinaldo 2022, "E-detectors"). The level was estimated from n nights itself, so S
-is tempered by n / (n + m), which is exact for Gaussian noise; scale and autocorrelation were too, so what is left is worth
-less the fewer nights there are (residuals.py). AR(1) noise is whitened, and the step shows fully on its first night and by
+is tempered by n / (n + m), which is exact for Gaussian noise; its scale was too, so what is left is worth less the
+fewer nights there are (residuals.py). AR(1) noise is whitened, and the step shows fully on its first night and by
 (1 - phi) later. A step must also be likelier than a spike of three nights, each of any size, anywhere among these nights.
 Cost: O(window + nights * sizes) a row; see docs/detection.md for microseconds.
 """
@@ -98,7 +98,7 @@ def examine(window: Floats, count: Ints, segment: Ints, memory: Floats | None = 
     temper = _temper(level_n, recent.shape[1])
     plain = np.ascontiguousarray(to_bins(residual[:, -recent.shape[1] :])[:, ::-1])
     step, step_nights = _best_step(table, (recent, plain), _usual(table, bins, reference), phi, (temper, held))
-    step = marginal(step, phi, noise_n)
+    step = marginal(step, noise_n)
     unrest = unrest_of(white, reference, held)
     spread, spread_nights = np.zeros(len(window)), np.ones(len(window), dtype=np.intp)
     asked = spread_in_question(white, unrest)

@@ -11,7 +11,7 @@ Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
 _PHI_PRIOR, _PHI_WEIGHT, _PHI_REMEMBERED = 0.3, 15.0, 60.0
-_NOISE_COST, _MEMORY_COST = 2.0, 3.0
+_NOISE_COST = 2.0
 _LEAST_WORTH = 0.5
 """The density's tails have bounded the evidence already: what is huge is not bounded twice."""
 
@@ -80,13 +80,13 @@ def autocorrelation_of(residual: Floats, memory: float) -> float:
     return float(autocorrelation(row, np.ones_like(row, dtype=np.bool_), np.array([memory]))[0])
 
 
-def marginal(evidence: Floats, phi: NDArray[np.floating[Any]], n: Ints) -> Floats:
-    """What a log-likelihood ratio is worth when scale and autocorrelation are known from n nights only.
+def marginal(evidence: Floats, n: Ints) -> Floats:
+    """What a log-likelihood ratio is worth when the scale is known from n nights only.
 
-    Integrating an unknown scale out of a Gaussian likelihood turns L into nu/2 log(1 + 2 L / nu), as Student's t has it; nu is n
-    less what the robust scale wastes, and less still where noise remembers: an error of phi moves L by 2 / (1 - phi^2) of itself.
+    Integrating an unknown scale out of a Gaussian likelihood turns L into nu/2 log(1 + 2 L / nu), as Student's t has it; the
+    robust scale wastes half of the nights.
     """
-    sure = np.maximum(n, 1) / (_NOISE_COST + _MEMORY_COST * (1 / (1 - phi**2) - 1))
+    sure = np.maximum(n, 1) / _NOISE_COST
     some = np.maximum(evidence, 0)
     worth: Floats = np.where(evidence > 0, np.maximum(sure / 2 * np.log1p(2 * some / sure), _LEAST_WORTH * some), evidence)
     return worth

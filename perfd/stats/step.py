@@ -103,7 +103,7 @@ def _beyond_memory(past: Histories, shown: _Shown, found: Evidence, row: int, ba
     noise = Noise.of(np.concatenate([closed, old - shown.level]), shown.scale, phi)
     n, m = int(found.level_n[row]), shown.nights
     plain = noise.evidence(shown.segment, shown.guess, shown.level, after) * n / (n + m)
-    evidence = marginal(np.array([plain]), np.array([phi]), found.noise_n[row : row + 1] + m)[0]
+    evidence = marginal(np.array([plain]), found.noise_n[row : row + 1] + m)[0]
     return bool(evidence >= step_bars(replace(found, phi=np.full_like(found.phi, phi)), bar)[row])
 
 
