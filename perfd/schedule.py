@@ -13,12 +13,12 @@ from apscheduler.triggers.cron import CronTrigger
 
 from perfd.config import Schedule
 
-LOOK_AGAIN_S = 300
+LOOK_AGAIN_S = 60
 """A laptop that slept, or a clock that jumped, is noticed within this time."""
 
 
 def start_clock(schedule: Schedule, fire: Callable[[], object]) -> BackgroundScheduler:
-    """A running scheduler that calls `fire` at every due time, at the start, and every few minutes; `shutdown()` ends it.
+    """A running scheduler that calls `fire` at every due time, at the start, and every minute; `shutdown()` ends it.
 
     Misfires are never dropped (`misfire_grace_time=None`) and never piled up (`coalesce`).
     """

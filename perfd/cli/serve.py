@@ -16,6 +16,7 @@ from perfd.errors import PerfdError
 from perfd.schedule import start_clock
 from perfd.site.app import create_app
 from perfd.site.serve import LOOPBACK, PORT, listen, serve_site
+from perfd.stages.alarms import keep_watch
 from perfd.stages.attend import attend
 from perfd.stages.context import Context
 from perfd.stages.launching import open_due_checkpoints
@@ -23,6 +24,7 @@ from perfd.stages.night import next_night, open_due_night, work_off
 from perfd.store.trouble import DATABASE_GONE, said
 
 LOOK_S = 2.0
+ALARMS_EVERY_S = 60.0
 ENDS_WITHIN_S = 30.0
 
 
@@ -50,6 +52,8 @@ def serve(config_path: Path | None, host: str, port: int, clock: bool, worker: b
             stack.enter_context(_in_background("worker", lambda: work_off(context), context))
         # Also where no repository is configured: a pipeline may ask for a comparison.
         stack.enter_context(_in_background("forge", lambda: attend(context), context))
+        # Also without the clock: a site that lives on tells that the clock, or the last worker, has gone.
+        stack.enter_context(_in_background("alarms", lambda: keep_watch(context), context, ALARMS_EVERY_S))
         tell.say("serve", f"{url}   (Ctrl-C ends it)")
         serve_site(_site(context), listening, context.over)
     return FINE
@@ -84,10 +88,11 @@ def _fire(context: Context) -> None:
     if night is not None:
         context.tell.say("clock", f"{night.name} is due")
     open_due_checkpoints(context)
+    context.store.alarms.looked(context.now())
 
 
 @contextmanager
-def _in_background(name: str, work: Callable[[], object], context: Context) -> Iterator[None]:
+def _in_background(name: str, work: Callable[[], object], context: Context, pause_s: float = LOOK_S) -> Iterator[None]:
     """`work` is called again and again in a thread of its own until the block ends; trouble is told, and tried again.
 
     A fault of perfd's own ends the whole service, and is raised when the block ends: a site that lives on without its worker
@@ -110,7 +115,7 @@ def _in_background(name: str, work: Callable[[], object], context: Context) -> I
                 context.tell.say(name, error.message)
             except DATABASE_GONE as error:
                 context.tell.say(name, f"the database does not answer ({said(error)})")
-            context.over.wait(LOOK_S)
+            context.over.wait(pause_s)
 
     thread = threading.Thread(target=keep_on, name=name, daemon=True)
     thread.start()

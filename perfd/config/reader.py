@@ -11,6 +11,7 @@ from perfd.config import sections
 from perfd.config.github import check_github, github
 from perfd.config.launches import check_launches
 from perfd.config.lines import Place, lines_of
+from perfd.config.notify import notify
 from perfd.config.secrets import drop_secrets, refuse_secrets
 from perfd.config.site import site
 from perfd.config.table import Mistakes, Table, meant
@@ -93,6 +94,7 @@ def _read(mistakes: Mistakes, document: dict[str, Any], path: Path | None, envir
     launches = tuple(sections.launch(table) for table in root.tables("launches"))
     forge = github(root.table("github", needed=False), environ)
     access = site(root.table("site", needed=False), environ)
+    told = notify(root.table("notify", needed=False), environ, forge.site)
     root.close()
     for kind, names in (("engines", engines), ("models", models), ("devices", devices)):
         _check_names(mistakes, kind, [each.name for each in names])
@@ -115,6 +117,7 @@ def _read(mistakes: Mistakes, document: dict[str, Any], path: Path | None, envir
         budgets=budgets,
         launches=tuple(one for one in launches if one is not None),
         github=forge,
+        notify=told,
         site=access,
         kernels=enabled,
         kernels_folder=sections.resolved(kernels_folder, beside),

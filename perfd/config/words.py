@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from perfd.config.notify import Notify
 from perfd.domain.account import Role
 from perfd.domain.area import Area, Gate
 from perfd.domain.budget import Budget
@@ -143,6 +144,8 @@ class Config:
     """Whose pull requests are answered."""
     site: SiteConfig = field(default_factory=SiteConfig)
     """Who may do what on the site."""
+    notify: Notify = field(default_factory=Notify)
+    """Who is told of alarms and Regressions."""
     kernels: bool = True
     """Whether a night rebuilds and checks kernels/."""
     kernels_folder: Path = Path("kernels")

@@ -1,7 +1,6 @@
 """report: a judged occasion is closed with its report, and messages leave the outbox."""
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
 from typing import Any
 
 from perfd.domain.codec import to_json
@@ -19,26 +18,17 @@ from perfd.stages.comparison import Comparison, Line, is_told, look
 from perfd.stages.context import Context
 from perfd.stages.labels import label
 from perfd.stages.night_budget import spending
+from perfd.stages.notify import hand_on, notify
 from perfd.stages.proposal import account
 from perfd.stages.telling import KIND, WINDOW, tell_due
-from perfd.store.posts import MESSAGE as POST
 from perfd.store.records import ChangeRow, JudgedSeries, OccasionSummary, RegressionRow, RunRow, SeriesInfo
 
-AGAIN_AFTER = timedelta(minutes=5)
 BOTH = (MetricKind.SPEED, MetricKind.QUALITY)
 
 
 def report(context: Context) -> bool:
-    """One message is delivered, or one judged occasion is closed; False when there is neither."""
-    return _deliver(context) or _close(context)
-
-
-def _deliver(context: Context) -> bool:
-    message = context.store.outbox.claim(context.now(), AGAIN_AFTER, but=(POST,))
-    if message is None:
-        return False
-    context.tell.say("report", f"{message.kind}: {message.payload.get('title', '')}")
-    return context.store.outbox.sent(message, context.now())
+    """One message is handed on or delivered, or one judged occasion is closed; False when there is none of that."""
+    return hand_on(context) or notify(context) or _close(context)
 
 
 def _close(context: Context) -> bool:

@@ -78,7 +78,7 @@ class Outbox:
         """The message is never tried again, and says why."""
         over = update(tables.outbox).where(X.id == message.id, X.done_at.is_(None))
         with self.engine.begin() as connection:
-            connection.execute(over.values(last_error=clean(reason), done_at=now))
+            connection.execute(over.values(last_error=clean(reason), done_at=now, given_up=True))
 
     def failed(self, message: Message, reason: str, next_at: datetime) -> None:
         """The message is tried again then."""

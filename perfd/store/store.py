@@ -11,9 +11,11 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import ArgumentError
 
 from perfd.config import Config
+from perfd.domain.alarm import Standing
 from perfd.errors import BadInputError
 from perfd.store import migrate, tables
 from perfd.store.access_tokens import AccessTokens
+from perfd.store.alarms import Alarms
 from perfd.store.arrivals import Arrivals
 from perfd.store.audit import Audit
 from perfd.store.bisects import Bisects
@@ -36,6 +38,7 @@ from perfd.store.pull_jobs import PullJobs
 from perfd.store.pulls import Pulls
 from perfd.store.regressions import Regressions
 from perfd.store.runs import Runs
+from perfd.store.standing import standing
 from perfd.store.subjects import Subjects
 from perfd.store.submissions import Submissions
 from perfd.store.todos import Todos
@@ -145,6 +148,15 @@ class Store:
     def workers(self) -> Workers:
         """Who is alive."""
         return Workers(self.engine)
+
+    @property
+    def alarms(self) -> Alarms:
+        """What is late, and who was told."""
+        return Alarms(self.engine)
+
+    def standing(self, now: datetime) -> Standing:
+        """What is owed, and how far it has come."""
+        return standing(self.engine, now)
 
     @property
     def outbox(self) -> Outbox:

@@ -1,5 +1,6 @@
 """The tables, each with a sentence for itself and one for every column; db/README.md draws them."""
 
+from perfd.store.tables.alarms import alarm
 from perfd.store.tables.bisecting import bisect, bisect_step
 from perfd.store.tables.columns import METADATA
 from perfd.store.tables.judging import (
@@ -36,6 +37,7 @@ from perfd.store.tables.work import outbox, service, worker
 __all__ = [
     "METADATA",
     "access_token",
+    "alarm",
     "audit_event",
     "bisect",
     "bisect_step",

@@ -3,13 +3,14 @@
 from sqlalchemy import CheckConstraint, Index, Table
 from sqlalchemy import text as sql
 
-from perfd.store.tables.columns import METADATA, document, identity, moment, text, whole
+from perfd.store.tables.columns import METADATA, document, identity, moment, text, truth, whole
 
 service = Table(
     "service",
     METADATA,
     whole("id", "Always 1: there is one row.", key=True),
     moment("began_at", "When perfd began on this database: no night before it was missed."),
+    moment("clock_at", "When the clock last looked; NULL before it did.", null=True),
     CheckConstraint("id = 1", name="one_row"),
     comment="The service itself, in one row.",
 )
@@ -40,6 +41,7 @@ outbox = Table(
     moment("created_at", "When it was written, in the transaction of what it tells of."),
     moment("next_at", "It is not tried before then."),
     moment("done_at", "When it was sent; NULL until then.", null=True),
+    truth("given_up", "Whether it was never sent, and never will be."),
     CheckConstraint("attempts >= 0", name="attempts"),
     Index("ix_outbox_due", "next_at", postgresql_where=sql("done_at IS NULL")),
     comment="Messages to the outside, written with what they tell of and sent afterwards.",
