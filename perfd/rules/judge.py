@@ -167,7 +167,9 @@ def _verdict(seen: Seen, metric: Metric, policy: Policy) -> Verdict:
     suspects = (change for change in seen.changes if change.status is ChangeStatus.SUSPECT)
     suspect = next((change for change in suspects if change.kind is ChangeKind.STEP), None)
     if suspect is not None:
-        return replace(base, reason=_waiting(suspect, last, policy), effect=suspect.effect, q=suspect.q)
+        q = base.q if suspect.q is None else suspect.q
+        reason = _waiting(suspect, last, policy)
+        return replace(base, reason=reason, effect=suspect.effect, interval=suspect.interval, q=q)
     return _of_level(base, seen, metric, policy)
 
 
@@ -180,13 +182,16 @@ def _waiting(suspect: Change, last: int, policy: Policy) -> str:
 
 
 def _measured(found: Replay, row: int, last: int) -> Verdict:
-    """What every Verdict carries: noise, the bar, and the smallest effects that would have been found."""
+    """What every Verdict carries: noise, q, the bar, and the smallest effects that would have been found.
+
+    q is the p of the likeliest step that is not told, as long as no other Series is counted.
+    """
     track = found.tracks[row]
     scale, phi, level = (float(array[row, last]) for array in (found.scale, found.phi, found.level))
     unit = abs(level) if level else 1.0
     old = last + 1 - track.start
     noise = scale / unit
-    verdict = Verdict(Outcome.UNSURE, "", DETECTOR, last + 1, noise=noise)
+    verdict = Verdict(Outcome.UNSURE, "", DETECTOR, last + 1, noise=noise, q=math.exp(-max(float(found.step[row, last]), 0.0)))
     if not math.isfinite(noise) or old < 1:
         return verdict
     return replace(verdict, bar=bar_of(noise, phi, old), mde=smallest_effects(noise, phi, old))

@@ -118,7 +118,11 @@ def _judge(
     answers: list[dict[int, Change]] = [{} for _ in keys]
     for (row, place), change in control(asked, len(touched), level).items():
         answers[row][place] = change
-    return {key: _answered(found, row, touched[key], (alike[key], memories[row]), answers[row]) for row, key in enumerate(keys)}
+    judged, harmonic = {}, _harmonic(len(touched))
+    for row, key in enumerate(keys):
+        one = _answered(found, row, touched[key], (alike[key], memories[row]), answers[row])
+        judged[key] = one if answers[row] else _among(one, len(touched) * harmonic)
+    return judged
 
 
 def _found(alike: Sequence[Comparable], memories: Sequence[Memory]) -> Replay:
@@ -163,6 +167,17 @@ def _answered(found: Replay, row: int, one: Touched, known: tuple[Comparable, Me
     return Judged(judgement, to_store(found, row, kept, alike.points, alike.values))
 
 
+def _among(judged: Judged, times: float) -> Judged:
+    """The same, where nothing was asked: the q of its likeliest step among all Series, were it the least of them."""
+    verdict = judged.judgement.verdict
+    q = None if verdict.q is None else min(1.0, verdict.q * times)
+    return replace(judged, judgement=replace(judged.judgement, verdict=replace(verdict, q=q)))
+
+
+def _harmonic(series: int) -> float:
+    return sum(1 / rank for rank in range(1, series + 1))
+
+
 def _as_answered(change: Change, answers: Mapping[int, Change], waiting: Collection[int], last: int) -> Change:
     if change.status is ChangeStatus.SUSPECT or (change.index not in answers and change.index not in waiting):
         return change
@@ -173,7 +188,7 @@ def _as_answered(change: Change, answers: Mapping[int, Change], waiting: Collect
 def control(tonight: Mapping[Key, Change], series: int, level: float = LEVEL) -> dict[Key, Change]:
     """Tonight's detected Changes with their q among all `series` that were judged; above `level` they are suspects again."""
     ordered = sorted(tonight, key=lambda key: _p(tonight[key]))
-    harmonic = sum(1 / rank for rank in range(1, series + 1))
+    harmonic = _harmonic(series)
     least, out = 1.0, {}
     for rank in range(len(ordered), 0, -1):
         key = ordered[rank - 1]

@@ -140,3 +140,28 @@ def test_a_mean_has_a_bootstrap_interval_and_one_sample_has_none() -> None:
 
 def test_a_median_has_the_order_statistics_interval() -> None:
     assert (1.0, 7.0) == reduce_samples([float(value) for value in range(9)], TPOT).interval
+
+
+def test_every_verdict_on_enough_points_carries_effect_interval_bar_q_noise_and_the_smallest_effects() -> None:
+    values = calm(40)
+    histories = {
+        "same": values,
+        "suspect": [*values[:-1], values[-1] * 1.2],
+        "worse": [*values[:-4], *(v * 1.2 for v in values[-4:])],
+    }
+
+    verdicts = {name: judge_series(series(history), TPOT).verdict for name, history in histories.items()}
+
+    assert {"same": Outcome.SAME, "suspect": Outcome.UNSURE, "worse": Outcome.WORSE} == {
+        name: verdict.outcome for name, verdict in verdicts.items()
+    }
+    for verdict in verdicts.values():
+        assert verdict.interval is not None
+        assert verdict.effect is not None
+        assert verdict.interval[0] < verdict.effect < verdict.interval[1]
+        assert verdict.bar is not None
+        assert verdict.noise is not None
+        assert 0 < verdict.noise < verdict.bar
+        assert verdict.q is not None
+        assert 0 < verdict.q <= 1
+        assert [4, 7, 14] == list(verdict.mde)
