@@ -24,6 +24,7 @@ from perfd.site import (
     kernels,
     launches,
     manual,
+    metrics,
     plots,
     regressions,
     results,
@@ -54,6 +55,7 @@ PAGES = (
     devices,
     manual,
     health,
+    metrics,
     hooks,
     plots,
 )

@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from starlette.responses import HTMLResponse
 
 from perfd.domain.run import RunState
-from perfd.site import devices, sentences
+from perfd.site import alarms, devices, sentences
 from perfd.site.rows import run_label
 from perfd.site.site import Here, Site
 from perfd.store.records import NightSummary, OccasionRow, RunRow, Status
@@ -33,7 +33,7 @@ def status(site: Here) -> HTMLResponse:
         "status.html",
         here="/status",
         sentence=sentences.night(night, now),
-        overdue=sentences.overdue(night, site.due_by(now)),
+        alarms=alarms.late(site, now),
         night=None if night is None else _night(night.row),
         night_runs=[]
         if night is None

@@ -25,6 +25,7 @@ from perfd.store.confirmations import Confirmations
 from perfd.store.deliveries import Deliveries
 from perfd.store.devices import Devices
 from perfd.store.embedded import EmbeddedPostgres
+from perfd.store.figures import Figures, figures
 from perfd.store.forecast import Forecast
 from perfd.store.judgements import Judgements
 from perfd.store.launches import Launches
@@ -157,6 +158,10 @@ class Store:
     def standing(self, now: datetime) -> Standing:
         """What is owed, and how far it has come."""
         return standing(self.engine, now)
+
+    def figures(self, since: datetime) -> Figures:
+        """What a monitor counts, and no page shows."""
+        return figures(self.engine, since)
 
     @property
     def outbox(self) -> Outbox:
