@@ -11,10 +11,12 @@ from perfd.site import documents, sentences
 from perfd.site.fresh import kept
 from perfd.site.numbers import effect_between, percent, percents, scale_of
 from perfd.site.parameters import MOST_POINTS, Rows, SeriesId
-from perfd.site.rows import better_word, change_word
+from perfd.site.rows import better_word, change_word, line
 from perfd.site.site import Here, Site
 from perfd.site.troubles import NotHereError
-from perfd.store.records import PointRow, SeriesPage
+from perfd.site.viewing import View, axis, beside, lines, view_of
+from perfd.store.pages import Sibling
+from perfd.store.records import PointRow, SeriesPage, SeriesRow
 
 router = APIRouter()
 IN_TABLE = 100
@@ -40,17 +42,27 @@ class TablePoint(NamedTuple):
 @router.get("/series/{series_id}")
 def series(request: Request, series_id: SeriesId, site: Here, rows: Rows = IN_TABLE) -> Response:
     """The page of one Series."""
-    return kept(request, site.page_version([series_id]), lambda: _page(site, series_id, rows))
+    view = view_of(request)
+    siblings = site.store.pages.siblings(series_id)
+    shown = {series_id, *view.over, *(one.info.id for one in siblings)}
+    return kept(request, site.page_version(sorted(shown)), lambda: _page(site, series_id, rows, view, siblings))
 
 
-def _page(site: Site, series_id: int, rows: int) -> HTMLResponse:
+def _page(site: Site, series_id: int, rows: int, view: View, siblings: tuple[Sibling, ...]) -> HTMLResponse:
     page = find(site, series_id, rows + 1)  # one more, so that the oldest line has its change against the one before
     verdict = page.verdict
+    drawn = axis(site, page, view)
+    others = _others(site, view.over)
     return site.pages.show(
         "series.html",
         sentence=sentences.series(page),
         series=_words(page),
         scale=scale_of(page.info.metric.unit, page.extent),
+        view=view,
+        axis=drawn,
+        beside=beside(siblings, view.over),
+        over=lines([page.info, *(row.info for row in others)], drawn.scale) if others else [],
+        over_rows=[line(row) for row in others],
         points=table(page.points)[-rows:],
         total=page.total,
         most=MOST_POINTS,
@@ -69,6 +81,15 @@ def find(site: Site, series_id: int, last: int | None = None) -> SeriesPage:
     if page is None:
         raise NotHereError(f"There is no Series {series_id}.")
     return page
+
+
+def _others(site: Site, ids: tuple[int, ...]) -> list[SeriesRow]:
+    """The Series that are laid over it, in the order of the address; raises NotHereError for one that is none."""
+    rows = {row.info.id: row for row in site.store.pages.some_rows(ids)} if ids else {}
+    missing = [str(one) for one in ids if one not in rows]
+    if missing:
+        raise NotHereError(f"There is no Series {', '.join(missing)} with Points to lay over this one.")
+    return [rows[one] for one in ids]
 
 
 def table(rows: tuple[PointRow, ...]) -> list[TablePoint]:

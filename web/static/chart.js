@@ -36,7 +36,8 @@
     if (!points) return [lines[0], clock(data[4][at] * 1000)];
     lines.push(`Build ${points.build[at].slice(0, 12)}, revision ${points.revision[at].slice(0, 12)}`);
     if (points.title[at]) lines.push(points.title[at].slice(0, 120));
-    lines.push(`${clock(points.measured_at[at])}, ${points.n[at]} Sample${points.n[at] === 1 ? "" : "s"}`);
+    lines.push(`${clock(points.measured_at[at])}, ${points.n[at]} Sample${points.n[at] === 1 ? "" : "s"}, on ${points.host[at]}`);
+    if (points.occasion[at].startsWith("checkpoint:")) lines.push("◆ a Checkpoint");
     for (const change of series.changes) {
       if (change.index === data[0][at]) lines.push(`${change.effect > 0 ? "▲" : "▼"} Change ${percent(change.effect)}: ${change.word}`);
     }
@@ -74,8 +75,107 @@
     ctx.restore();
   }
 
+  // Levels between the Changes that the Series shows, and two standard deviations of its noise around each.
+  function levels(series) {
+    const steps = series.changes.filter((one) => one.status === "detected" && (one.kind === "step" || one.kind === "drift"));
+    const edges = [-Infinity, ...steps.map((one) => one.index), Infinity];
+    const middle = () => {
+      const values = series.data[1].filter((value) => value !== null).sort((a, b) => a - b);
+      return values[values.length >> 1];
+    };
+    const heights = steps.length ? [steps[0].before, ...steps.map((one) => one.after)] : [middle()];
+    return heights.map((level, at) => ({ level, start: edges[at] - 0.5, stop: edges[at + 1] - 0.5 }));
+  }
+
+  function drawLevels(series) {
+    return (chart) => {
+      const noise = series.verdict ? series.verdict.noise : null;
+      const { ctx, bbox } = chart;
+      const across = (place) => Math.min(bbox.left + bbox.width, Math.max(bbox.left, chart.valToPos(place, "x", true)));
+      const down = (value) => chart.valToPos(value / series.display.size, "y", true);
+      ctx.save();
+      ctx.beginPath();
+      ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+      ctx.clip();
+      for (const { level, start, stop } of levels(series)) {
+        const [left, right] = [Number.isFinite(start) ? across(start) : bbox.left, Number.isFinite(stop) ? across(stop) : bbox.left + bbox.width];
+        if (right <= left) continue;
+        if (noise) {
+          ctx.fillStyle = css("--noise");
+          const top = down(level * (1 + 2 * noise));
+          ctx.fillRect(left, top, right - left, down(level * (1 - 2 * noise)) - top);
+        }
+        ctx.strokeStyle = css("--quiet");
+        ctx.lineWidth = devicePixelRatio;
+        ctx.setLineDash([6 * devicePixelRatio, 4 * devicePixelRatio]);
+        ctx.beginPath();
+        ctx.moveTo(left, down(level));
+        ctx.lineTo(right, down(level));
+        ctx.stroke();
+      }
+      ctx.restore();
+    };
+  }
+
+  // A diamond for a Checkpoint, a square for a Point of another host than most.
+  function drawKinds(series, chart) {
+    const { occasion, host } = series.points;
+    const counts = new Map();
+    for (const one of host) counts.set(one, (counts.get(one) ?? 0) + 1);
+    const usual = [...counts].sort((a, b) => b[1] - a[1])[0][0];
+    const { ctx, bbox } = chart;
+    const size = 5 * devicePixelRatio;
+    ctx.save();
+    ctx.lineWidth = 1.5 * devicePixelRatio;
+    ctx.strokeStyle = css("--ink");
+    occasion.forEach((name, at) => {
+      const checkpoint = name.startsWith("checkpoint:");
+      if (!checkpoint && host[at] === usual) return;
+      const left = chart.valToPos(series.data[0][at], "x", true);
+      if (left < bbox.left || left > bbox.left + bbox.width) return;
+      const top = chart.valToPos(series.data[1][at] / series.display.size, "y", true);
+      ctx.beginPath();
+      if (checkpoint) [[0, -1], [1, 0], [0, 1], [-1, 0]].forEach(([x, y], corner) => ctx[corner ? "lineTo" : "moveTo"](left + x * size * 1.3, top + y * size * 1.3));
+      else ctx.rect(left - size, top - size, 2 * size, 2 * size);
+      ctx.closePath();
+      ctx.stroke();
+    });
+    ctx.restore();
+  }
+
+  const times = (series) => (series.points ? series.points.measured_at.map((text) => Date.parse(text) / 1000) : series.data[4]);
+  const utcDay = (seconds) => new Date(seconds * 1000).toISOString().slice(0, 10);
+
+  // The places that lie in the days of the address; null where it names none, or none of them was measured.
+  function asked(series) {
+    const query = new URLSearchParams(location.search);
+    const [from, to] = [Date.parse(query.get("from") ?? ""), Date.parse(query.get("to") ?? "")];
+    if (Number.isNaN(from) && Number.isNaN(to)) return null;
+    const within = (at) => (Number.isNaN(from) || at * 1000 >= from) && (Number.isNaN(to) || at * 1000 < to + 86400000);
+    const places = series.data[0].filter((place, index) => within(times(series)[index]));
+    return places.length ? { min: Math.min(...places) - 0.6, max: Math.max(...places) + 0.6 } : null;
+  }
+
+  function remember(series, seen) {
+    const address = new URL(location.href);
+    for (const name of ["from", "to"]) address.searchParams.delete(name);
+    if (seen) {
+      const days = times(series).filter((at, index) => series.data[0][index] >= seen.min && series.data[0][index] <= seen.max).map(utcDay).sort();
+      if (days.length) {
+        address.searchParams.set("from", days[0]);
+        address.searchParams.set("to", days[days.length - 1]);
+      }
+    }
+    history.replaceState(null, "", address);
+    for (const name of ["from", "to"]) {
+      const input = document.querySelector(`form.view input[name="${name}"]`);
+      if (input) input.value = address.searchParams.get(name) ?? "";
+    }
+  }
+
   function marks(series) {
     return (chart) => {
+      if (series.points) drawKinds(series, chart);
       for (const epoch of series.epochs) rule(chart, epoch.index, css("--epoch"), [2, 3], epoch.word, 1);
       for (const change of series.changes) {
         const colour = change.word.startsWith("worse") ? css("--mark-worse") : css("--mark-better");
@@ -84,7 +184,7 @@
     };
   }
 
-  function options(series, width, height, hooks) {
+  function options(series, width, height, hooks, log) {
     const axis = { stroke: css("--quiet"), grid: { stroke: css("--rule"), width: 1 }, ticks: { stroke: css("--rule"), width: 1 }, font: "11px system-ui, sans-serif" };
     const { points, data } = series;
     const label = (place) => {
@@ -99,7 +199,7 @@
       height,
       legend: { show: false },
       cursor: { y: false, drag: { x: true, y: false }, points: { size: 9, width: 2, fill: dot, stroke: dot } },
-      scales: { x: { time: false, range: (chart, low, high) => [low - 0.6, high + 0.6] }, y: { range: calmRange } },
+      scales: { x: { time: false, range: (chart, low, high) => [low - 0.6, high + 0.6] }, y: log ? { distr: 3 } : { range: calmRange } },
       axes: [
         { ...axis, size: 44, space: 64, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000], values: (chart, splits) => splits.map(label) },
         { ...axis, size: 64, values: (chart, splits) => splits.map((value) => value.toLocaleString("en", { maximumFractionDigits: 6 })) },
@@ -131,6 +231,8 @@
     let scaled = scale(series);
     let chart;
     let chosen = null;
+    let zoomed = null;
+    const log = figure.dataset.log === "yes";
 
     const point = (index) => {
       chosen = index;
@@ -159,30 +261,41 @@
     };
     // Zoomed into a long Series: the Points of that stretch come in place of the extremes of longer ones.
     const look = async () => {
-      const { min, max } = chart.scales.x;
       if (small || !series.decimated) return;
+      const { min, max } = zoomed;
       const [start, stop] = [Math.max(0, Math.floor(min)), Math.ceil(max) + 1];
       const answer = await fetch(`${figure.dataset.href}?start=${start}&stop=${stop}`);
       if (!answer.ok) return;
-      show(await answer.json());
+      show(shown(figure, await answer.json()));
       make();
-      chart.setScale("x", { min, max });
+    };
+    const zoom = () => {
+      if (small) return;
+      const { min, max } = chart.scales.x;
+      zoomed = { min, max };
+      remember(series, zoomed);
+      look();
+    };
+    const out = () => {
+      if (small) return;
+      zoomed = null;
+      remember(series, null);
+      if (series !== whole) show(whole);
+      make();
     };
     const marked = (self) => !small && marks(series)(self);
+    const under = (self) => !small && drawLevels(series)(self);
     const make = () => {
       if (chart) chart.destroy();
       const size = [plot.clientWidth, small ? 150 : plot.clientWidth < 500 ? 240 : 300];
-      const hooks = { draw: [marked], setCursor: [(self) => point(self.cursor.idx)], setSelect: [(self) => self.select.width > 0 && setTimeout(look)] };
-      chart = new uPlot(options(series, ...size, hooks), scaled, plot);
+      const hooks = { drawClear: [under], draw: [marked], setCursor: [(self) => point(self.cursor.idx)], setSelect: [(self) => self.select.width > 0 && setTimeout(zoom)] };
+      chart = new uPlot(options(series, ...size, hooks, log), scaled, plot);
+      if (zoomed) chart.setScale("x", zoomed);
       if (chosen !== null && chosen !== undefined) point(chosen);
       let pressed = 0;
       chart.over.addEventListener("mousedown", (event) => (pressed = event.clientX));
       chart.over.addEventListener("click", (event) => Math.abs(event.clientX - pressed) < 4 && open());
-      chart.over.addEventListener("dblclick", () => {
-        if (series === whole) return;
-        show(whole);
-        make();
-      });
+      chart.over.addEventListener("dblclick", () => setTimeout(out));
       figure.dataset.drawn = "yes";
       figure.dataset.points = scaled[0].length;
     };
@@ -200,6 +313,7 @@
       else return;
       event.preventDefault();
     });
+    if (!small) zoomed = asked(series);
     make();
     addEventListener("resize", make);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", make);
@@ -213,7 +327,14 @@
       chart.setData(scaled, false);
       chart.redraw();
       if (pointed !== null && pointed !== undefined) point(pointed);
+      if (zoomed) look();
     };
+  }
+
+  // Where the page shows a ratio, every number is divided by the one that the page names.
+  function shown(figure, told) {
+    const { ratio, size, unit, decimals } = figure.dataset;
+    return ratio ? { ...told, display: { size: Number(size), unit, decimals: Number(decimals) } } : told;
   }
 
   function trouble(figure, why) {
@@ -240,7 +361,7 @@
       const numbers = await read(figure.dataset.numbers);
       if (!numbers.series.length || !numbers.series[0].data[0].length) return;
       const tell = draw(figure, plain(figure, numbers.series[0]), false);
-      tell(await read(figure.dataset.href));
+      tell(shown(figure, await read(figure.dataset.href)));
       figure.dataset.detailed = "yes";
     } catch (error) {
       trouble(figure, error.message);

@@ -12,10 +12,11 @@ from perfd.domain.suite import WorkloadClass
 from perfd.domain.verdict import RegressionState
 from perfd.store import occasions as asking
 from perfd.store import tables
-from perfd.store.pages import chosen, columns, comparing, latest_columns, nights, occasions, runs, series, status, triage
+from perfd.store.pages import chosen, columns, comparing, latest_columns, nights, occasions, related, runs, series, status, triage
 from perfd.store.pages.chosen import UNJUDGED, SeriesFilter
 from perfd.store.pages.columns import Columns, Window
 from perfd.store.pages.comparing import Apart, Question, Sorting
+from perfd.store.pages.related import Daily, Pinned, Sibling
 from perfd.store.pages.triage import Commits
 from perfd.store.records import (
     ArmSamples,
@@ -40,11 +41,13 @@ __all__ = [
     "Apart",
     "BuildPage",
     "Columns",
-    "Commit",
     "Commits",
+    "Daily",
     "Pages",
+    "Pinned",
     "Question",
     "SeriesFilter",
+    "Sibling",
     "Sorting",
     "Window",
 ]
@@ -88,6 +91,21 @@ class Pages:
         """The Series with its (last) Points, its Changes that stand, and its last Verdict."""
         with self.engine.begin() as connection:
             return series.page(connection, series_id, last)
+
+    def siblings(self, series_id: int) -> tuple[Sibling, ...]:
+        """Series that differ from this one in one part of the key, by that part; a few dozen at most."""
+        with self.engine.begin() as connection:
+            return related.siblings(connection, series_id)
+
+    def pinned(self, series_id: int, revision: str) -> Pinned | None:
+        """What the Series last measured at a Revision whose name begins so; absent where it did not."""
+        with self.engine.begin() as connection:
+            return related.pinned(connection, series_id, revision)
+
+    def daily(self, ids: Sequence[int]) -> dict[int, Daily]:
+        """By Series: one value a day, for formulas over several."""
+        with self.engine.begin() as connection:
+            return related.daily(connection, ids)
 
     def series_columns(self, series_id: int, window: Window) -> Columns:
         """Points of one Series with their Runs, Builds and Revisions, in columns of JSON."""
