@@ -29,6 +29,7 @@ _STAGES = ("watch", "plan", "build", "measure", "judge", "confirm", "report", "w
 _OWN = ("bisect", "ci", "compare", "detect", "device", "doctor", "kernels", "load", "nightly", "regression", "serve")
 main.modules = {
     "db": "perfd.cli.database",
+    "export": "perfd.cli.exporting",
     "import": "perfd.cli.importing",
     "launch": "perfd.cli.launch_todo",
     **dict.fromkeys(_STAGES, "perfd.cli.stages"),

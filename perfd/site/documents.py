@@ -5,6 +5,7 @@ from typing import Any
 
 from perfd.domain.codec import to_json
 from perfd.site.numbers import scale_of
+from perfd.site.reproduce import recipe
 from perfd.site.rows import change_word
 from perfd.site.templates import iso
 from perfd.store.pages import Columns, Window
@@ -117,4 +118,5 @@ def run(page: RunPage) -> dict[str, Any]:
         "harness_version": page.harness_version,
         "definitions_version": page.definitions_version,
         "extra": to_json(page.extra),
+        "reproduce": to_json(recipe(page)),
     }

@@ -33,7 +33,9 @@ class SecurityHeaders:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(HEADERS)
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)  # what an answer says of itself stands: a badge may be embedded
             await send(message)
 
         await self.app(scope, receive, send_with_headers)
