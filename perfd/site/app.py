@@ -14,10 +14,13 @@ from perfd.config import Schedule
 from perfd.site import (
     api,
     asking,
+    badges,
     builds,
     charts,
     compare,
     devices,
+    exports,
+    feed,
     health,
     home,
     hooks,
@@ -41,6 +44,9 @@ from perfd.site.troubles import add_troubles
 from perfd.store import Store
 
 PAGES = (
+    feed,  # before the exports, and these before the pages, whose addresses they end
+    badges,
+    exports,
     home,
     series,
     charts,
