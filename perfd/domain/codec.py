@@ -16,10 +16,14 @@ from typing import Any, TypeVar
 from perfd.errors import BadInputError
 
 T = TypeVar("T")
+PLAIN = frozenset({float, int, str, bool, type(None)})
+"""Types whose values are JSON as they are."""
 
 
 def to_json(value: Any) -> Any:
     """Plain JSON values; datetimes become ISO 8601 in UTC."""
+    if type(value) in PLAIN:  # first, for thousands of Samples are nothing else
+        return value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: to_json(getattr(value, f.name)) for f in dataclasses.fields(value)}
     if isinstance(value, StrEnum):
@@ -31,7 +35,7 @@ def to_json(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): to_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [to_json(item) for item in value]
+        return list(value) if PLAIN.issuperset(map(type, value)) else [to_json(item) for item in value]
     return value
 
 
@@ -103,6 +107,8 @@ def _read_tuple(kind: Any, value: Any, place: str) -> tuple[Any, ...]:
         _refuse(place, "a list", value)
     inner = typing.get_args(kind)
     if len(inner) == 2 and inner[1] is Ellipsis:
+        if inner[0] is float and {float, int}.issuperset(map(type, value)):  # Samples: ten times as fast as one by one
+            return tuple(map(float, value))
         return tuple(_read(inner[0], item, f"{place}[{index}]") for index, item in enumerate(value))
     if len(inner) != len(value):
         _refuse(place, f"a list of {len(inner)}", value)

@@ -113,10 +113,7 @@ def _prepare(batch: Batch, arrivals: Sequence[Arrival], occasions: Sequence[Occa
         for key, spec in specs.items()
     ]
     batch.builds = _ensure_all(connection, tables.build, builds, "digest")
-    batch.workloads = {
-        key: plans.write_workload(connection, one)
-        for key, one in {one.workload.identity: one.workload for one in arrivals}.items()
-    }
+    batch.workloads = plans.write_workloads(connection, (one.workload for one in arrivals))
     batch.models = {one: plans.write_model(connection, one) for one in {arrival.model for arrival in arrivals} if one is not None}
     found = {one.results.environment.hash: one.results.environment for one in arrivals if one.results.environment is not None}
     batch.environments = {key: environments.write(connection, one) for key, one in sorted(found.items())}

@@ -1,12 +1,12 @@
 """Plans: everything that an occasion owes, written in one transaction."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Engine, func, select, update
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import Connection, Engine, bindparam, func, select, update
+from sqlalchemy.dialects.postgresql import ARRAY, TEXT, insert
 
 from perfd import HARNESS_VERSION
 from perfd.domain.build import BuildSpec, BuildState
@@ -19,7 +19,7 @@ from perfd.domain.run import RunKey
 from perfd.domain.suite import Workload
 from perfd.store import occasions, tables
 from perfd.store.subjects import ensure_subject, write_revision
-from perfd.store.writing import add_missing, clean, ensure
+from perfd.store.writing import add_all, clean, ensure, put_all
 
 B = tables.build.c
 
@@ -75,22 +75,21 @@ def _add(connection: Connection, occasion: Occasion, plan: Plan, gone: Container
     rank = ranks_at(occasion, now)
     builds = known | {one.spec.digest: _write_build(connection, occasion_id, one, gone, now) for one in plan.builds}
     _hurry(connection, [builds[one.spec.digest] for one in plan.builds], rank)
-    workloads = {one.workload.identity: one.workload for one in plan.runs}
-    workload_ids = {identity: write_workload(connection, one) for identity, one in workloads.items()}
-    models = {one.model: write_model(connection, one.model) for one in plan.runs if one.model is not None}
+    workloads = write_workloads(connection, (one.workload for one in plan.runs))
+    models = {one: write_model(connection, one) for one in dict.fromkeys(run.model for run in plan.runs) if one is not None}
     rows = [
         run_row(one, occasion.name)
         | {
             "occasion_id": occasion_id,
             "build_id": builds[one.build.digest],
-            "workload_id": workload_ids[one.workload.identity],
+            "workload_id": workloads[one.workload.identity],
             "model_id": None if one.model is None else models[one.model],
-            "queued_at": now,
-            "ranks_at": rank,
+            "queued_at": now.isoformat(),
+            "ranks_at": rank.isoformat(),
         }
         for one in plan.runs
     ]
-    return add_missing(connection, tables.run, rows)
+    return add_all(connection, tables.run, rows)
 
 
 def _known_builds(connection: Connection, digests: set[str]) -> dict[str, int]:
@@ -138,25 +137,44 @@ def _hurry(connection: Connection, build_ids: Sequence[int], rank: datetime) -> 
     connection.execute(waiting.values(ranks_at=func.least(B.ranks_at, rank)))
 
 
-def write_workload(connection: Connection, workload: Workload) -> int:
-    """The Workload is there, with its present time limit and question; its id."""
-    rest = {
-        "suite_id": ensure(connection, tables.suite, {"name": workload.suite}),
-        "name": workload.name,
-        "class": workload.workload_class.value,
-        "parameters": clean(to_json(workload.parameters)),
-        "seed": workload.seed,
-        "data_hash": workload.data_hash,
-        "time_limit_s": workload.time_limit_s,
-        "question": workload.question,
+def write_workloads(connection: Connection, workloads: Iterable[Workload]) -> dict[str, int]:
+    """By identity, the ids of these Workloads, which are there with their present time limits and questions.
+
+    Those that stand there so already cost one question together, and the others one statement.
+    """
+    given = {one.identity: one for one in workloads}
+    known = _known_workloads(connection, given)
+    stale = {key: one for key, one in sorted(given.items()) if known.get(key, ())[1:] != (one.time_limit_s, one.question)}
+    if stale:
+        suites = {
+            name: ensure(connection, tables.suite, {"name": name}) for name in sorted({one.suite for one in stale.values()})
+        }
+        rows = [_workload_row(key, one, suites[one.suite]) for key, one in stale.items()]
+        put_all(connection, tables.workload, ("identity",), rows)
+        known |= _known_workloads(connection, stale)
+    return {key: known[key][0] for key in given}
+
+
+def _known_workloads(connection: Connection, identities: Iterable[str]) -> dict[str, tuple[Any, ...]]:
+    """By identity: id, time limit and question, which alone may change."""
+    W = tables.workload.c  # noqa: N806  # columns
+    keys = bindparam("keys", list(identities), ARRAY(TEXT))
+    asked = select(W.identity, W.id, W.time_limit_s, W.question).where(W.identity == func.any(keys))
+    return {row[0]: tuple(row[1:]) for row in connection.execute(asked)}
+
+
+def _workload_row(identity: str, one: Workload, suite_id: int) -> dict[str, Any]:
+    return {
+        "identity": identity,
+        "suite_id": suite_id,
+        "name": one.name,
+        "class": one.workload_class.value,
+        "parameters": clean(to_json(one.parameters)),
+        "seed": one.seed,
+        "data_hash": one.data_hash,
+        "time_limit_s": one.time_limit_s,
+        "question": one.question,
     }
-    found = ensure(connection, tables.workload, {"identity": workload.identity}, rest)
-    changed = {
-        "time_limit_s": workload.time_limit_s,
-        "question": workload.question,
-    }  # no part of the identity, so they may change
-    connection.execute(update(tables.workload).where(tables.workload.c.id == found).values(**changed))
-    return found
 
 
 def write_model(connection: Connection, model: Model) -> int:

@@ -42,14 +42,25 @@ def put_all(connection: Connection, table: Table, key: Sequence[str], rows: Sequ
     """
     if not rows:
         return
+    written = _of_rows(table, rows)
+    values = {name: written.excluded[name] for name in rows[0] if name not in key}
+    connection.execute(written.on_conflict_do_update(index_elements=key, set_=values))
+
+
+def add_all(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> int:
+    """As `add_missing`, in one statement with one parameter; all rows name the same columns, in JSON's words."""
+    if not rows:
+        return 0
+    return len(connection.execute(_of_rows(table, rows).on_conflict_do_nothing().returning(literal(1))).all())
+
+
+def _of_rows(table: Table, rows: Sequence[Mapping[str, Any]]) -> Insert:
     names = list(rows[0])
     typed = [Column(name, table.c[name].type) for name in names]
     given = (
         func.jsonb_to_recordset(bindparam("rows", rows, JSONB)).table_valued(*typed, name="given").render_derived(with_types=True)
     )
-    written = insert(table).from_select(names, select(*given.c))
-    values = {name: written.excluded[name] for name in names if name not in key}
-    connection.execute(written.on_conflict_do_update(index_elements=key, set_=values))
+    return insert(table).from_select(names, select(*given.c))
 
 
 def added(connection: Connection, row: Insert) -> bool:
@@ -67,7 +78,8 @@ def clean(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {clean(str(key)): clean(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [clean(item) for item in value]
+        numbers = {float}.issuperset(map(type, value)) and all(map(math.isfinite, value))
+        return list(value) if numbers else [clean(item) for item in value]
     return value
 
 
