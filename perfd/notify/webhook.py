@@ -70,7 +70,10 @@ def _plain(text: str) -> dict[str, Any]:
 def _again_at(value: str, now: datetime) -> datetime | None:
     """Retry-After in seconds, or as a date."""
     try:
-        wait = timedelta(seconds=int(value)) if value.strip().isdigit() else parsedate_to_datetime(value).astimezone(UTC) - now
+        if value.strip().isdigit():
+            wait = timedelta(seconds=min(float(value), LONGEST_WAIT.total_seconds()))
+        else:
+            wait = parsedate_to_datetime(value).astimezone(UTC) - now
     except (ValueError, OverflowError, TypeError):
         return None
     return now + min(max(wait, timedelta()), LONGEST_WAIT)

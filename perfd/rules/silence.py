@@ -95,7 +95,7 @@ def _nobody(one: Waiting, now: datetime) -> Iterator[Alarm]:
     if one.quarantined and not one.ready:
         since = max(one.since, *(at for _, at in one.quarantined))
         named = ", ".join(name for name, _ in one.quarantined)
-        told = f"{what} of {one.device_class} wait for a device in quarantine: {named}."
+        told = f"{what} of {one.device_class} {_verb(one)} for a device in quarantine: {named}."
         remedy = "see `perfd device list`; mend the device and `perfd device release` it"
         yield Alarm(AlarmKind.DEVICE, f"device:{one.device_class}", since, told, remedy)
         return
@@ -105,7 +105,9 @@ def _nobody(one: Waiting, now: datetime) -> Iterator[Alarm]:
     seen = "none was ever seen" if one.seen_at is None else f"none was seen since {_at(one.seen_at)}"
     place = f" of {one.device_class}" if one.device_class else ""
     remedy = "start `perfd work` on such a machine" if one.device_class else "start `perfd serve` or `perfd work`"
-    yield Alarm(AlarmKind.WORKER, f"worker:{one.device_class}", since, f"{what}{place} wait for a worker; {seen}.", remedy)
+    yield Alarm(
+        AlarmKind.WORKER, f"worker:{one.device_class}", since, f"{what}{place} {_verb(one)} for a worker; {seen}.", remedy
+    )
 
 
 def _undelivered(one: Stuck) -> Alarm:
@@ -122,6 +124,10 @@ def _undelivered(one: Stuck) -> Alarm:
 def _thing(one: Waiting) -> str:
     word = "Run" if one.device_class else "Build"
     return word if one.count == 1 else f"{word}s"
+
+
+def _verb(one: Waiting) -> str:
+    return "waits" if one.count == 1 else "wait"
 
 
 def _at(moment: datetime) -> str:

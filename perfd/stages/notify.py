@@ -87,8 +87,8 @@ def _not_taken(context: Context, message: Message, error: NotSentError) -> None:
 
 
 def _next(message: Message, again_at: datetime | None, now: datetime) -> datetime:
-    waits = now + min(BACK_OFF * 2 ** min(message.attempts - 1, 10), LONGEST_BACK_OFF)
-    return waits if again_at is None else max(waits, again_at)
+    waits: timedelta = min(BACK_OFF * 2 ** min(message.attempts - 1, 10), LONGEST_BACK_OFF)
+    return max(now + waits, again_at or now)
 
 
 def notice_of(kind: str, payload: Mapping[str, Any], key: str, site: str) -> Notice:

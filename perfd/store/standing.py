@@ -57,13 +57,13 @@ def _runs(connection: Connection, now: datetime) -> tuple[Waiting, ...]:
     dead = and_(R.state == RunState.CLAIMED.value, R.lease_until <= now)
     since = case((R.state == RunState.CLAIMED.value, R.lease_until), else_=func.greatest(R.queued_at, R.not_before))
     asked = (
-        select(R.device_class, func.count().label("count"), func.min(since).label("since"))
+        select(R.device_class, func.count().label("many"), func.min(since).label("since"))
         .join(tables.build, B.id == R.build_id)
         .where(B.state == BuildState.BUILT.value, or_(free, dead))
         .group_by(R.device_class)
         .order_by(R.device_class)
     )
-    return tuple(_waiting(connection, row.device_class, (row.count, row.since), now) for row in connection.execute(asked).all())
+    return tuple(_waiting(connection, row.device_class, (row.many, row.since), now) for row in connection.execute(asked).all())
 
 
 def _waiting(connection: Connection, device_class: str, many: tuple[int, datetime], now: datetime) -> Waiting:
