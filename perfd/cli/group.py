@@ -13,6 +13,7 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 
+from perfd.cli import log
 from perfd.domain.codec import to_json
 from perfd.errors import PerfdError
 
@@ -68,10 +69,10 @@ class Commands(click.Group):
             error.show(file=sys.stderr)
             return BAD_INPUT
         except PerfdError as error:
-            click.echo(f"perfd: {error.message}", err=True)
+            _last_word(error.message)
             return error.exit_code
         except (KeyboardInterrupt, click.Abort) as stopped:
-            click.echo("perfd: stopped by you; what was measured is kept, and the same command goes on from there", err=True)
+            _last_word("stopped by you; what was measured is kept, and the same command goes on from there", "warning")
             told = (stopped.__cause__ or stopped).args  # click raises its Abort from our KeyboardInterrupt
             return 128 + (told[0] if told else signal.SIGINT)
         except SystemExit:  # click's answer to a reader who has gone: 1, which would mean a regression here
@@ -89,10 +90,16 @@ def _tell(error: Exception) -> int:
     """One sentence where something outside of perfd is the matter; else the traceback, and the plea to report it."""
     sentence = _sentence(error)
     if sentence is None:
-        traceback.print_exception(error)
+        shown = "".join(traceback.format_exception(error)).rstrip()
+        click.echo(log.line("perfd", shown, {"level": "error"}) if log.is_json() else shown, err=True)
         sentence = "this is a fault of perfd itself; please report it with the lines above"
-    click.echo(f"perfd: {sentence}", err=True)
+    _last_word(sentence)
     return OUR_FAULT
+
+
+def _last_word(sentence: str, level: str = "error") -> None:
+    """Why the command ends, for people or as the last line of a JSON log."""
+    click.echo(log.line("perfd", sentence, {"level": level}) if log.is_json() else f"perfd: {sentence}", err=True)
 
 
 def _sentence(error: Exception) -> str | None:

@@ -1,12 +1,18 @@
-"""What a person sees while perfd works: stages and progress bars on standard error, plain lines where that is no terminal."""
+"""What is seen while perfd works: stages and progress bars on standard error; lines or JSON where that is no terminal."""
 
+import logging
+import os
 import sys
 import time
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
+from perfd.cli.log import LogStyle, Relay, line, style
+from perfd.stages.about import what_about
 
 QUIET_S = 1.0
 """Steps that follow one another faster than this are one line in a log."""
@@ -15,8 +21,10 @@ QUIET_S = 1.0
 class Teller:
     """Says which stage works on what; `with Teller() as tell` keeps the terminal tidy."""
 
-    def __init__(self, console: Console | None = None) -> None:
+    def __init__(self, console: Console | None = None, log: LogStyle | None = None) -> None:
         self.console = console or Console(file=sys.stderr, highlight=False, soft_wrap=True)
+        self._log = log or style(os.environ)
+        self._relay = Relay(lambda name, sentence, level: self._write(name, sentence, {"level": level}))
         self._bars = Progress(
             SpinnerColumn(),
             TextColumn("{task.fields[stage]:<8}"),
@@ -25,7 +33,7 @@ class Teller:
             TimeElapsedColumn(),
             TextColumn("{task.description}", markup=False),
             console=self.console,
-            disable=not self.console.is_terminal,
+            disable=self._log.json or not self.console.is_terminal,
             transient=True,
         )
         self._tasks: dict[str, TaskID] = {}
@@ -33,18 +41,28 @@ class Teller:
 
     def __enter__(self) -> Self:
         self._bars.start()
+        logging.getLogger().addHandler(self._relay)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        logging.getLogger().removeHandler(self._relay)
         self._bars.stop()
 
     def say(self, stage: str, sentence: str) -> None:
         """One line that stays."""
-        self.console.print(f"{stage:<8} {sentence}", markup=False)
+        self._write(stage, sentence, what_about())
+
+    def _write(self, stage: str, sentence: str, words: Mapping[str, object]) -> None:
+        if not self._log.writes(str(words.get("level", "info"))):
+            return
+        if self._log.json:
+            self.console.out(line(stage, sentence, words), highlight=False)
+        else:
+            self.console.print(f"{stage:<8} {sentence}", markup=False)
 
     def steps(self, stage: str, done: int, total: int, sentence: str) -> None:
         """How far the stage is; where there is no terminal, a line a step."""
-        if not self.console.is_terminal:
+        if self._log.json or not self.console.is_terminal:
             self._say_now_and_then(stage, done, total, sentence)
             return
         if stage not in self._tasks:

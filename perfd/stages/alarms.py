@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 from perfd.config import Schedule
 from perfd.domain.alarm import Alarm
 from perfd.rules import silence
+from perfd.stages.about import about
 from perfd.stages.context import Context
 from perfd.stages.notify import hand_on, notify
 from perfd.stages.patience import patiently
@@ -23,7 +24,8 @@ def sound(context: Context) -> int:
     found = late(context.store, context.config.schedule, now)
     made = context.store.alarms.sound(found, now)
     for alarm in found if made else ():
-        context.say_once("alarm", f"{alarm.sentence} {alarm.remedy}")
+        with about(level="warning"):
+            context.say_once("alarm", f"{alarm.sentence} {alarm.remedy}")
     return made
 
 

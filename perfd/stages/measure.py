@@ -23,6 +23,7 @@ from perfd.rules.judge import reduce_samples
 from perfd.rules.retry import try_again_in
 from perfd.rules.trust import is_untrusted
 from perfd.stages import flight
+from perfd.stages.about import about
 from perfd.stages.beat import every_s, lease
 from perfd.stages.context import Context
 from perfd.stages.device import Bench, benches
@@ -67,10 +68,12 @@ def _measure_on(context: Context, bench: Bench) -> bool:
             claimed = _claim(context, bench) if got and flight.may_begin(context, bench) else None
             if claimed is None:
                 return False
-            results = _run_or_give_back(context, claimed, bench, lock)
+            with about(run=claimed.key, occasion=claimed.occasion.name):
+                results = _run_or_give_back(context, claimed, bench, lock)
     if results is not None:
         found = results
-        _hand_in(context, claimed, patiently(context, lambda: flight.after(context, bench, claimed, found)))
+        with about(run=claimed.key, occasion=claimed.occasion.name):
+            _hand_in(context, claimed, patiently(context, lambda: flight.after(context, bench, claimed, found)))
     return True
 
 

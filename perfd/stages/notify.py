@@ -12,6 +12,7 @@ from typing import Any
 from perfd.config import Notify
 from perfd.domain.notice import Notice, NotSentError, Severity
 from perfd.notify import send_email, send_webhook
+from perfd.stages.about import about
 from perfd.stages.context import Context
 from perfd.store.outbox import Message
 from perfd.store.posts import MESSAGE as POST
@@ -79,10 +80,12 @@ def _send(context: Context, message: Message) -> None:
 
 def _not_taken(context: Context, message: Message, error: NotSentError) -> None:
     if error.permanent or message.attempts >= MOST_TRIES:
-        context.tell.say("notify", f"given up: {error.message}")
+        with about(level="error"):
+            context.tell.say("notify", f"given up: {error.message}")
         context.store.outbox.given_up(message, error.message, context.now())
         return
-    context.tell.say("notify", f"{error.message}; tried again")
+    with about(level="warning"):
+        context.tell.say("notify", f"{error.message}; tried again")
     context.store.outbox.failed(message, error.message, _next(message, error.again_at, context.now()))
 
 

@@ -12,6 +12,8 @@ from perfd.rules.compare import combine
 from perfd.rules.confirm import OPEN
 from perfd.rules.regressions import OPENING
 from perfd.stages.aa import look_at_itself
+from perfd.stages.about import about
+from perfd.stages.answer import is_failing, surroundings
 from perfd.stages.checkpoint import is_waited_for
 from perfd.stages.checkpoint_report import checkpoint_report
 from perfd.stages.comparison import Comparison, Line, is_told, look
@@ -35,7 +37,10 @@ def _close(context: Context) -> bool:
     occasion = next(
         (one for one in context.store.occasions.every_in_state(OccasionState.JUDGED) if not _waits(context, one)), None
     )
-    return occasion is not None and context.store.occasions.close(occasion, _told(context, occasion), context.now())
+    if occasion is None:
+        return False
+    with about(occasion=occasion.name):
+        return context.store.occasions.close(occasion, _told(context, occasion), context.now())
 
 
 def _waits(context: Context, occasion: Occasion) -> bool:
@@ -54,7 +59,7 @@ def _told(context: Context, occasion: Occasion) -> dict[str, Any]:
         lines, verdict = look_at_itself(context, occasion)
         return {"verdict": to_json(verdict), "rows": [_row(line) for line in lines], "failures": []}
     if occasion.kind is OccasionKind.COMPARE:
-        return comparison_report(look(context, occasion))
+        return comparison_report(context, occasion, look(context, occasion))
     if occasion.kind is OccasionKind.CHECKPOINT:
         return checkpoint_report(context, occasion)
     tell_due(context)
@@ -148,12 +153,16 @@ def _missing(run: RunRow) -> Mapping[str, str]:
     }
 
 
-def comparison_report(found: Comparison) -> dict[str, Any]:
-    """The comparison's rows and its Verdict."""
+def comparison_report(context: Context, occasion: Occasion, found: Comparison) -> dict[str, Any]:
+    """The comparison's rows and its Verdict, where it was measured, and how far its Series are to be believed."""
+    around = surroundings(context, occasion, found.lines)
     return {
         "verdict": to_json(found.verdict),
-        "rows": [_row(line) for line in found.lines],
+        "rows": [{**_row(line), "fails_itself": is_failing(around, line)} for line in found.lines],
         "failures": list(found.failures),
+        "device": around.device,
+        "environment": around.environment,
+        "alarms": around.alarms,
     }
 
 
