@@ -56,7 +56,15 @@ def as_revision(place: int, line: str) -> Revision:
     return Revision(
         name=name,
         ordinal=place,
-        committed_at=datetime.fromisoformat(committed).astimezone(UTC),
+        committed_at=when(committed),
         title=title,
         parent=parents.split(" ")[0] or None,
     )
+
+
+def when(committed: str) -> datetime | None:
+    """A commit's date in UTC; absent where it cannot be one: whoever commits writes any year and time zone into it."""
+    try:
+        return datetime.fromisoformat(committed).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None

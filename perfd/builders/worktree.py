@@ -1,8 +1,9 @@
 """The checkout that somebody works in: where its repository begins, and which commits its names mean."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
+from perfd.builders.checkout import when
 from perfd.builders.process import AskError, ask, git_environment
 from perfd.errors import BadInputError
 
@@ -42,10 +43,10 @@ def paths_between(folder: Path, base: str, head: str) -> tuple[str, ...]:
     return tuple(name for name in said.split("\0") if name)
 
 
-def told(folder: Path, commit: str) -> tuple[str, datetime]:
-    """The first line of the commit's message, and when it was committed, in UTC."""
+def told(folder: Path, commit: str) -> tuple[str, datetime | None]:
+    """The first line of the commit's message, and when it was committed, in UTC; absent where its date cannot be one."""
     at, title = _git(folder, "log", "--max-count=1", "--format=%cI%x00%s", commit, "--").split("\0", 1)
-    return title, datetime.fromisoformat(at).astimezone(UTC)
+    return title, when(at)
 
 
 def ahead_of(folder: Path, commit: str, tip: str) -> int:
