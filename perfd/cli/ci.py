@@ -102,9 +102,9 @@ def _spot(config: Config, facts: PipelineFacts, refs: tuple[str, str, str], engi
             raise BadInputError("there is no pull request in this environment: give --onto BRANCH, or --base REF")
         tip = worktree.commit_of(folder, onto or facts.base)
         base_commit = worktree.merge_base_of(folder, tip, head_commit)
-    label = (
-        f"pull {facts.repository or folder.name}{f'#{facts.pull}' if facts.pull else ''} {base_commit[:12]}..{head_commit[:12]}"
-    )
+    # A folder may be called anything: a second word of its name must not vouch for the code.
+    where = facts.repository or "-".join(folder.name.split())
+    label = f"pull {where}{f'#{facts.pull}' if facts.pull else ''} {base_commit[:12]}..{head_commit[:12]}"
     remarks = tuple(_remarks(config, folder, base_commit, head_commit))
     return Spot(folder, name, base_commit, head_commit, label, branch, tip, base, suites, remarks)
 
