@@ -24,6 +24,8 @@ _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _MARKS = re.compile(
     r"(\w)([\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u20d0-\u20ff]{3})[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u20d0-\u20ff]+"
 )
+_ORDER = re.compile(r"^\s*::|##\[")
+"""What GitHub Actions takes for an order to the runner where a step prints it: `::add-mask::`, `##[group]`."""
 LONGEST_LINE = 400
 
 
@@ -81,9 +83,10 @@ def _visible(character: str) -> str:
 
 
 def _visible_line(line: str) -> str:
-    """A line of a log: colours of a terminal are dropped, and no hidden comment of ours can be imitated."""
+    """A line of a log: colours of a terminal are dropped, no hidden comment of ours is imitated, and no runner ordered."""
     uncoloured = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line[: 4 * LONGEST_LINE]).replace("\t", "    ")
-    return _cut("".join(_visible(character) for character in uncoloured), LONGEST_LINE).replace("<!--", f"<!{GAP}--")
+    shown = _cut("".join(_visible(character) for character in uncoloured), LONGEST_LINE).replace("<!--", f"<!{GAP}--")
+    return _ORDER.sub(lambda match: f"{match[0][:-1]}{GAP}{match[0][-1]}", shown)
 
 
 def _cut(text: str, longest: int) -> str:

@@ -65,6 +65,14 @@ def test_a_log_cannot_imitate_the_hidden_marker() -> None:
     assert "<!--" not in fenced("<!-- perfd:comment:o/r#1:1 -->")
 
 
+@pytest.mark.parametrize("line", ["::add-mask::a", "  ::stop-commands::x", "a ##[error]b", "\x1b[0m::error::c"])
+def test_a_log_gives_a_runner_no_orders(line: str) -> None:
+    shown = fenced(line).split("\n")[1]
+
+    assert not shown.lstrip().startswith("::")
+    assert "##[" not in shown
+
+
 def test_colours_of_a_terminal_are_dropped_from_logs() -> None:
     assert "```\nred\n```" == fenced("\x1b[1;31mred\x1b[0m")
 
