@@ -142,13 +142,15 @@ class GitHub:
 def _merge_base(found: dict[str, Any]) -> MergeBase:
     commit = found["merge_base_commit"]
     files = found.get("files") or []
+    moved = int(found.get("ahead_by", 1)) > 0
     paths = {str(one[key]) for one in files for key in ("filename", "previous_filename") if one.get(key)}
     return MergeBase(
         commit=str(commit["sha"]),
         committed_at=datetime.fromisoformat(commit["commit"]["committer"]["date"]),
         title=str(commit["commit"]["message"]).split("\n", 1)[0],
         files=tuple(sorted(paths)),
-        complete=len(files) < MOST_FILES,
+        # A comparison that is too much for GitHub comes without its files, as one of empty commits does: git tells which it is.
+        complete=len(files) < MOST_FILES and (bool(files) or not moved),
         behind=int(found["behind_by"]),
     )
 

@@ -91,7 +91,7 @@ class Http:
                     if size > LARGEST_BYTES or time.monotonic() - began > LONGEST_S:
                         raise self._silent(call, f"its answer did not end ({size} bytes)")
                 return response, b"".join(parts)
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
             raise self._silent(call, str(error) or type(error).__name__) from None
 
     def _read(self, call: Call, response: httpx.Response, body: bytes) -> Any:
