@@ -1,6 +1,6 @@
 """What a comparison is told as: its rows with their gates, what was not measured and why, and how far to believe it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import groupby
@@ -14,7 +14,7 @@ from perfd.domain.occasion import Occasion
 from perfd.domain.run import Arm, RunState
 from perfd.rules.aa import alarm_rate
 from perfd.rules.suspects import epoch_difference
-from perfd.stages.aa import failing
+from perfd.stages.aa import Believed, failing
 from perfd.stages.comparison import PLACES_A_BLOCK, Line, is_told, look
 from perfd.stages.context import Context
 from perfd.store.pages import SeriesFilter
@@ -45,6 +45,7 @@ def answer_of(context: Context, occasion: Occasion, asking: Asking) -> Answer:
     """The answer as the blocks that were measured so far give it: a pure reading."""
     found = look(context, occasion)
     blocks = context.store.pages.blocks(occasion)
+    around = surroundings(context, occasion, found.lines)
     done = [one for one in blocks if one.run.state is RunState.DONE]
     page = page_of(asking.site, occasion)
     return Answer(
@@ -52,20 +53,57 @@ def answer_of(context: Context, occasion: Occasion, asking: Asking) -> Answer:
         head=asking.head,
         against=asking.against,
         verdict=found.verdict,
-        rows=tuple(_rows(context, found.lines, blocks, asking, page)),
+        rows=tuple(_rows(context, found.lines, around, asking, page)),
         unmeasured=tuple(_unmeasured(context, blocks)),
         now=context.now(),
-        device=done[0].run.device_class if done else "",
-        environment=_environment(context, done),
+        device=around.device,
+        environment=around.environment,
         blocks=max((one.run.block // PLACES_A_BLOCK + 1 for one in done), default=0),
         why=asking.why,
         reproduce=asking.reproduce,
         remarks=asking.remarks + ((TOO_LONG,) if found.owed else ()),
-        alarms=alarms(context, asking.subject, found.lines),
+        alarms=around.alarms,
         page=page,
         plot=plot_of(asking.site, occasion) if found.lines else "",
         version=HARNESS_VERSION,
     )
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Where a comparison was measured, and how far its Series are to be believed."""
+
+    subject: str
+    device: str
+    """The device class; empty where nothing was measured."""
+    environment: str
+    """A sentence without its full stop."""
+    alarms: str
+    classes: Mapping[tuple[str, str], str]
+    """The device class of each Workload and Model."""
+    failing: frozenset[Believed]
+    """Series that were called different from themselves."""
+
+
+def surroundings(context: Context, occasion: Occasion, lines: Sequence[Line]) -> Surroundings:
+    """What stands around the comparison's numbers: a pure reading."""
+    blocks = context.store.pages.blocks(occasion)
+    done = [one for one in blocks if one.run.state is RunState.DONE]
+    subject = blocks[0].run.subject if blocks else ""
+    return Surroundings(
+        subject=subject,
+        device=done[0].run.device_class if done else "",
+        environment=_environment(context, done),
+        alarms=alarms(context, subject, lines),
+        classes={(one.run.workload, one.run.model): one.run.device_class for one in blocks},
+        failing=failing(context, WINDOW),
+    )
+
+
+def is_failing(around: Surroundings, line: Line) -> bool:
+    """Whether the row's Series was called different from itself the last time: it may fail no check."""
+    device_class = around.classes[line.workload, line.model]
+    return (around.subject, line.workload, line.model, device_class, line.metric.name) in around.failing
 
 
 def page_of(site: str, occasion: Occasion) -> str:
@@ -78,16 +116,12 @@ def plot_of(site: str, occasion: Occasion) -> str:
     return f"{site.rstrip('/')}/plots/compare/{quote(occasion.name, safe='')}.png" if site else ""
 
 
-def _rows(
-    context: Context, lines: Sequence[Line], blocks: Sequence[ArmSamples], asking: Asking, page: str
-) -> Iterator[AnswerRow]:
-    untrusted = failing(context, WINDOW)
-    classes = {(one.run.workload, one.run.model): one.run.device_class for one in blocks}
+def _rows(context: Context, lines: Sequence[Line], around: Surroundings, asking: Asking, page: str) -> Iterator[AnswerRow]:
     series = _series(context, asking)
     for line in lines:
         if not line.pairs:
             continue  # told as not measured
-        key = (asking.subject, line.workload, line.model, classes[line.workload, line.model], line.metric.name)
+        key = (asking.subject, line.workload, line.model, around.classes[line.workload, line.model], line.metric.name)
         gated = any(gate.holds(line.workload, line.workload_class, line.metric.name) for gate in asking.gates)
         yield AnswerRow(
             workload_class=line.workload_class,
@@ -97,7 +131,7 @@ def _rows(
             base=line.base,
             head=line.head,
             verdict=line.decision.verdict,
-            gates=gated and key not in untrusted,
+            gates=gated and not is_failing(around, line),
             counts=is_told(line.metric, line.decision.verdict),
             link=series.get(key, page),
         )

@@ -1,4 +1,4 @@
-"""attend: everything between perfd and the forge, in a loop of its own, so that no measuring keeps a pull request waiting."""
+"""attend: everything between perfd and the forge, in loops of their own, so that no measuring keeps a pull request waiting."""
 
 from collections.abc import Callable
 
@@ -8,17 +8,29 @@ from perfd.stages.patience import patiently
 from perfd.stages.pull import pull
 from perfd.stages.receive import receive
 
-STAGES: tuple[Callable[[Context], bool], ...] = (receive, pull, expire, deliver)
+MOST_IN_A_ROW = 50
+"""Units of one stage before the next has its turn: a flood of webhooks must not keep an answer from being sent."""
 
 
 def attend(context: Context) -> bool:
-    """What the forge told is taken in, and what it should be told is sent; returns whether there was anything."""
-    worked = [_to_the_end(context, stage) for stage in STAGES]
+    """Whatever there is to do between perfd and the forge is done; returns whether there was anything."""
+    worked = [converse(context), answer_pulls(context), converse(context)]
     return any(worked)
 
 
-def _to_the_end(context: Context, stage: Callable[[Context], bool]) -> bool:
-    worked = False
-    while not context.over.is_set() and patiently(context, lambda: stage(context)):
-        worked = True
-    return worked
+def converse(context: Context) -> bool:
+    """What the forge told is taken in, and what it should be told is sent; nothing here waits for git or for a device."""
+    worked = [_for_a_while(context, stage) for stage in (receive, expire, deliver)]
+    return any(worked)
+
+
+def answer_pulls(context: Context) -> bool:
+    """Every open job goes as far as it can now: slowly where a large engine is cloned for the first time."""
+    return _for_a_while(context, pull)
+
+
+def _for_a_while(context: Context, stage: Callable[[Context], bool]) -> bool:
+    done = 0
+    while done < MOST_IN_A_ROW and not context.over.is_set() and patiently(context, lambda: stage(context)):
+        done += 1
+    return done > 0

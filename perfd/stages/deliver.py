@@ -53,6 +53,10 @@ def _bring(context: Context, forge: Forge, message: Message, number: int) -> Non
     except ForgeError as error:
         _not_taken(context, message, row, error)
         return
+    except Exception as error:  # noqa: BLE001  # one strange post must not end the service for everybody else
+        fault = ForgeError(Trouble.BROKEN, f"perfd's own fault: {error!r}", context.now() + BACK_OFF)
+        _not_taken(context, message, row, fault)
+        return
     context.store.posts.stands(row, posted.number, posted.url, context.now())
     context.store.outbox.sent(message, context.now())
 

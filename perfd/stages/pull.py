@@ -16,6 +16,7 @@ from perfd.domain.pull import JobState
 from perfd.domain.run import OccasionKind, RunState
 from perfd.errors import PerfdError
 from perfd.forge.notes import Note, failed, nothing, queued, under_way
+from perfd.rules.admission import is_allowed
 from perfd.rules.affected import DOCUMENTATION, Affected, affected
 from perfd.rules.trust import VOUCHED
 from perfd.stages.aside import Aside, open_aside
@@ -24,13 +25,17 @@ from perfd.stages.context import Context
 from perfd.stages.deliver import put_check
 from perfd.stages.pull_answer import close_without, say_answer
 from perfd.stages.pull_bisect import tell_bisects
+from perfd.stages.pull_open import who_brought
 from perfd.stages.report import comparison_report
 from perfd.stages.subjects import Chosen, by_name
 from perfd.store.pull_jobs import JobRow
+from perfd.store.trouble import DATABASE_GONE
 
 MOST_KEPT = 5000
 """Paths that are kept with a job."""
 AGAIN = timedelta(seconds=60)
+MENDED = timedelta(minutes=15)
+"""By then somebody may have mended what perfd got wrong; a job ends at its deadline anyway."""
 SEEN = timedelta(seconds=60)
 """How often a check tells how far the measuring is: every word at the forge costs the machine a moment."""
 
@@ -55,6 +60,10 @@ def _step(context: Context, job: JobRow) -> bool:
         return _trouble(context, job, error.message, error.again_at)
     except PerfdError as error:
         return _trouble(context, job, error.message, None if error.permanent else context.now() + AGAIN)
+    except DATABASE_GONE:
+        raise
+    except Exception as error:  # noqa: BLE001  # what a stranger committed must not end the service for everybody else
+        return _trouble(context, job, f"perfd's own fault: {error!r}", context.now() + MENDED)
 
 
 def _waits(context: Context, job: JobRow) -> bool:
@@ -91,7 +100,7 @@ def _begin(context: Context, job: JobRow, settings: GitHubRepository) -> bool:
         return _nothing(context, job, touched.why)
     suites = job.asked.suites or settings.suites
     name = f"{job.pull.pull.repository}#{job.pull.pull.number}"
-    vouched = f" {VOUCHED}" if _is_vouched(job, settings) else ""
+    vouched = f" {VOUCHED}" if _is_vouched(context, job, subject, base, settings) else ""
     label = f"pull {name}{vouched} {base.commit[:12]}..{job.head[:12]} job {job.id}"
     aside = Aside(subject, base.commit, job.head, label, f"pull {name}", suites, job.opened_at)
     occasion = open_aside(context, aside, touched.covers)
@@ -99,14 +108,21 @@ def _begin(context: Context, job: JobRow, settings: GitHubRepository) -> bool:
         return _nothing(context, job, f"{touched.why}, and no workload of {settings.engine} is among what they affect")
     context.store.pull_jobs.learn(job, {"why": touched.why})
     context.tell.say("pull", f"{place_of(job)}: {occasion.name} is planned ({touched.why})")
-    context.store.pull_jobs.start(job, occasion, context.now())
+    if not context.store.pull_jobs.start(job, occasion, context.now()):
+        return True  # superseded meanwhile: its comparison is cancelled like any other whose head counts no more
     started = replace(job, state=JobState.RUNNING, occasion=occasion)
     return _say_how_far(context, started, occasion) or True
 
 
-def _is_vouched(job: JobRow, settings: GitHubRepository) -> bool:
-    """Whether the code runs without a cage: only that of an allowed author. An approval lets it run, inside one."""
-    return job.pull.pull.author.casefold() in {name.casefold() for name in settings.authors}
+def _is_vouched(context: Context, job: JobRow, subject: Chosen, base: MergeBase, settings: GitHubRepository) -> bool:
+    """Whether the code runs without a cage: only what an allowed author brought. An approval lets it run, inside one.
+
+    A base that a comment names may be any commit that perfd ever fetched, a stranger's too.
+    """
+    head = replace(job.pull, pull=replace(job.pull.pull, head=job.head))
+    if not is_allowed(who_brought(context, head, settings), settings.authors):
+        return False
+    return not job.asked.against or commits.is_tracked(subject.source, base.commit, context.config.state)
 
 
 def _base(context: Context, job: JobRow, subject: Chosen) -> MergeBase:
@@ -171,7 +187,7 @@ def _go_on(context: Context, job: JobRow, settings: GitHubRepository) -> bool:
     if context.store.occasions.state(occasion) is OccasionState.PLANNED:
         return judge_comparison(context, occasion) or True
     # Reported before it is answered: the picture that the comment shows is drawn from the report.
-    context.store.occasions.close(occasion, comparison_report(look(context, occasion)), context.now())
+    context.store.occasions.close(occasion, comparison_report(context, occasion, look(context, occasion)), context.now())
     say_answer(context, job, occasion, settings)
     context.tell.say("pull", f"{place_of(job)} is answered")
     return True
@@ -195,12 +211,19 @@ def _say_how_far(context: Context, job: JobRow, occasion: Occasion) -> bool:
     return True
 
 
+def _named_in(context: Context, occasion: Occasion) -> JobRow | None:
+    """The job that the label names: one that was superseded before it knew of the comparison that was planned for it."""
+    words = occasion.label.split()
+    number = words[-1] if words[-2:-1] == ["job"] else ""
+    return context.store.pull_jobs.read(int(number)) if number.isdecimal() and number.isascii() else None
+
+
 def _cancel(context: Context) -> bool:
     """Runs that nobody claimed are cancelled where their head counts no more; the block under way is finished and kept."""
     for occasion in context.store.occasions.every_in_state(OccasionState.PLANNED):
         if occasion.kind is not OccasionKind.COMPARE or not occasion.label.startswith("pull "):
             continue
-        job = context.store.pull_jobs.of_occasion(occasion)
+        job = context.store.pull_jobs.of_occasion(occasion) or _named_in(context, occasion)
         if job is not None and job.state not in {JobState.QUEUED, JobState.RUNNING}:
             context.store.cancelling.supersede(occasion, job.reason, context.now())
             context.tell.say("pull", f"{occasion.name} is cancelled: {job.reason}")

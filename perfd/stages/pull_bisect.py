@@ -1,5 +1,6 @@
 """`/perfd bisect`: which commit of a pull request did it; its end is told on the pull request."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 from perfd.builders import commits
@@ -10,9 +11,11 @@ from perfd.domain.subject import SubjectKind
 from perfd.domain.verdict import Outcome
 from perfd.errors import BadInputError
 from perfd.forge.markdown import escaped
+from perfd.rules.admission import is_allowed
 from perfd.rules.bisect import default_builds
 from perfd.stages.context import Context
 from perfd.stages.proposal import account
+from perfd.stages.pull_open import who_brought
 from perfd.stages.subjects import by_name
 from perfd.store.pull_jobs import JobRow
 from perfd.store.records import BisectRow
@@ -27,8 +30,9 @@ def open_for(context: Context, job: JobRow, settings: GitHubRepository) -> int:
 
     Its steps run without a cage, so that it is for pull requests of allowed authors only.
     """
-    if job.pull.pull.author.casefold() not in {name.casefold() for name in settings.authors}:
-        raise BadInputError(f"{job.pull.pull.author} is none of the repository's `authors`, whose code alone is bisected")
+    brought = who_brought(context, replace(job.pull, pull=replace(job.pull.pull, head=job.head)), settings)
+    if not is_allowed(brought, settings.authors):
+        raise BadInputError(f"{brought or 'nobody'} is none of the repository's `authors`, whose code alone is bisected")
     if (job.verdict or {}).get("outcome") != Outcome.WORSE.value:
         raise BadInputError("the last answer on this pull request is not “worse”: there is nothing to search")
     subject = by_name(context.config, settings.engine)

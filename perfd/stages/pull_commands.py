@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 
 from perfd.config import GitHubRepository
 from perfd.domain.command import USAGE, Acknowledge, Bisect, Command, CompareWith, Help, Rerun, RunSuites
@@ -10,16 +11,24 @@ from perfd.domain.pull import Approval, Asked, CommentMade, JobState
 from perfd.domain.verdict import RegressionState
 from perfd.errors import BadInputError
 from perfd.forge.markdown import code, escaped, table
-from perfd.rules.admission import HeadSeen, bound_head, refusal
+from perfd.rules.admission import GRACE, HeadSeen, bound_head, is_allowed, is_fresh, refusal
 from perfd.rules.commands import commands_in
 from perfd.stages.context import Context
 from perfd.stages.plan import suite_of
 from perfd.stages.pull_bisect import open_for
-from perfd.stages.pull_open import open_job, say_first_word
+from perfd.stages.pull_open import open_job, say_first_word, who_brought
 from perfd.store.pull_jobs import JobRow
 from perfd.store.pulls import PullRow
 
 MOVED = "the head moved at the moment of that comment, or was never seen before it: look at it, and say it again"
+FRESH = (
+    f"the head changed in the {GRACE.total_seconds():g} s before that comment, and you may have read the one before it: "
+    "look at it, and ask again; or press “Measure this commit” on its check, which names the commit"
+)
+HOUR = timedelta(hours=1)
+MOST_AN_HOUR = 20
+"""Comments of one account that are answered: each costs a question to the forge and a comment, and GitHub limits both."""
+TOO_MANY = f"Not done: more than {MOST_AN_HOUR} comments with commands within an hour. The next ones are not answered."
 OPEN = (RegressionState.SUSPECT, RegressionState.DETECTED, RegressionState.CONFIRMED, RegressionState.OWNED)
 
 
@@ -50,13 +59,29 @@ def handle_comment(context: Context, delivery: int, event: CommentMade) -> str:
     if pull is None:
         return f"{event.repository.name}#{event.number}: perfd never heard of this pull request: close and reopen it"
     said = _Said(event, pull, settings, delivery)
+    over = _over(context, said)
+    if over > 0:
+        if over == 1:
+            _reply(context, said, TOO_MANY)
+        return f"{said.place}: {event.author} said too much in an hour"
     permission = Permission.NONE
     if any(not isinstance(one, Help) for one in asked) and context.forge is not None:
         permission = context.forge.permission(event.repository.name, event.author)
     told = [_answered(context, said, one, permission) for one in asked]
-    body = "\n\n".join(told)
-    context.store.posts.want(Comment(said.place.rpartition("#")[0], event.number, f"reply {event.comment}", body), context.now())
+    _reply(context, said, "\n\n".join(told))
     return f"{said.place}: {len(asked)} commands of {event.author} answered"
+
+
+def _over(context: Context, said: _Said) -> int:
+    """How many comments beyond what is listened to it is; of allowed authors every one is heard."""
+    if is_allowed(said.event.author, said.settings.authors):
+        return 0
+    return context.store.deliveries.comments_of(said.event.author, said.delivery, context.now() - HOUR) - MOST_AN_HOUR
+
+
+def _reply(context: Context, said: _Said, body: str) -> None:
+    post = Comment(said.pull.pull.repository, said.event.number, f"reply {said.event.comment}", body)
+    context.store.posts.want(post, context.now())
 
 
 def _answered(context: Context, said: _Said, command: Command, permission: Permission) -> str:
@@ -102,15 +127,18 @@ def _measure(context: Context, said: _Said, command: Command) -> str:
     """A job for the head that the comment speaks of, approved by whoever wrote it."""
     event, pull = said.event, said.pull
     jobs = context.store.pull_jobs.of(pull)
-    head = bound_head([HeadSeen(job.head, job.head_at) for job in jobs], event.at)
+    seen = [HeadSeen(job.head, job.head_at) for job in jobs]
+    head = bound_head(seen, event.at)
     if head is None:
         raise BadInputError(MOVED)
     if head != pull.pull.head or not pull.pull.is_open:
         raise BadInputError(f"{head[:12]} is not the head of this pull request any more: look at the new one, and say it again")
+    if is_fresh(head, seen, event.at) and not is_allowed(who_brought(context, pull, said.settings), said.settings.authors):
+        raise BadInputError(FRESH)
     approval = Approval(event.author, head, event.at)
     waiting = next((job for job in jobs if job.state is JobState.WAITING and job.head == head), None)
     if waiting is not None and command == RunSuites() and context.store.pull_jobs.approve(waiting, approval, context.now()):
-        say_first_word(context, context.store.pull_jobs.read(waiting.id) or waiting)
+        say_first_word(context, context.store.pull_jobs.read(waiting.id) or waiting, said.settings)
         return f"{code(head[:12])} may run, on the word of {escaped(event.author)}; its check tells how far it is."
     job = open_job(context, pull, said.settings, _asked(context, said, command, jobs), delivery=said.delivery, approval=approval)
     return f"{code(head[:12])} is {job.state}; its check tells how far it is."

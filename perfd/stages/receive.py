@@ -34,6 +34,8 @@ MENDED = timedelta(minutes=15)
 """By then somebody may have mended what perfd got wrong."""
 MOST_TRIES = 30
 ASKS = {PullAction.OPENED: "opened", PullAction.PUSHED: "pushed", PullAction.REBASED: "moved to another base branch"}
+BRINGS = frozenset({PullAction.OPENED, PullAction.PUSHED})
+"""Whoever did these put the head there."""
 RERUN = "rerun"
 """GitHub's own button on a check."""
 
@@ -73,10 +75,17 @@ def _pull_seen(context: Context, claimed: Claimed, event: PullSeen) -> str:
         context.store.pull_jobs.end_open(row, "the pull request was closed", context.now())
         close_superseded(context, context.store.pull_jobs.of(row))
         return f"{place}: closed"
-    if event.action not in ASKS or not row.pull.is_open or (event.action is PullAction.OPENED and _is_answered(context, row)):
+    if not row.pull.is_open or not _asks(context, row, event.action):
         return f"{place}: nothing to measure anew"
-    asked = Asked(by=event.sender or event.pull.author, why=ASKS[event.action])
+    # An edit that overtook the push before it tells of the head first, and not who pushed it.
+    asked = Asked(by=event.sender if event.action in BRINGS else "", why=ASKS.get(event.action, "pushed"))
     return _told(place, open_job(context, row, settings, asked, delivery=claimed.id))
+
+
+def _asks(context: Context, row: PullRow, action: PullAction) -> bool:
+    """Whether what happened asks for an answer: so does whatever tells of a head that was never heard of."""
+    heard = any(job.head == row.pull.head for job in context.store.pull_jobs.of(row))
+    return not heard or (action in ASKS and not (action is PullAction.OPENED and _is_answered(context, row)))
 
 
 def _is_answered(context: Context, row: PullRow) -> bool:
@@ -102,7 +111,7 @@ def _check_asked(context: Context, claimed: Claimed, event: CheckAsked) -> str:
         return _told(place, open_job(context, job.pull, settings, asked, delivery=claimed.id, approval=approval))
     if event.button == LET_RUN.name and context.store.pull_jobs.approve(job, approval, context.now()):
         approved = context.store.pull_jobs.read(job.id)
-        say_first_word(context, approved or job)
+        say_first_word(context, approved or job, settings)
         return f"{place}: {event.head[:12]} was approved by {event.sender}"
     return f"{place}: the button did nothing"
 

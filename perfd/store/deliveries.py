@@ -7,11 +7,13 @@ from sqlalchemy import Engine, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from perfd.domain.codec import from_json, to_json
-from perfd.domain.pull import EVENTS, Delivery, Event
+from perfd.domain.pull import EVENTS, CommentMade, Delivery, Event
 from perfd.store import tables
 from perfd.store.writing import added, clean
 
 D = tables.forge_delivery.c
+RECENT = 5000
+"""Webhooks that are looked through for an account's comments: however many are kept, this costs the same."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,13 @@ class Deliveries:
         with self.engine.begin() as connection:
             return added(connection, insert(tables.forge_delivery).values(**values))
 
+    def known(self, forge: str, delivery: str) -> Event | None:
+        """What came under that name; absent where nothing did."""
+        asked = select(D.event, D.content).where(D.forge == forge, D.delivery == delivery)
+        with self.engine.begin() as connection:
+            row = connection.execute(asked).first()
+        return None if row is None else from_json(EVENTS[row.event], row.content)
+
     def claim(self, now: datetime, again_after: timedelta) -> Claimed | None:
         """The delivery that has been due longest; unless `handled` is called, it is due again after that time."""
         due = select(D.id).where(D.handled_at.is_(None), D.next_at <= now).order_by(D.next_at, D.id).limit(1)
@@ -56,6 +65,13 @@ class Deliveries:
         with self.engine.begin() as connection:
             row = connection.execute(taken).first()
         return None if row is None else Claimed(row.id, from_json(EVENTS[row.event], row.content), row.received_at, row.attempts)
+
+    def comments_of(self, author: str, up_to: int, since: datetime) -> int:
+        """How many comments with a command that account wrote since then, that delivery's among them and no later ones."""
+        recent = (D.id.between(up_to - RECENT, up_to), D.received_at >= since)
+        asked = select(func.count()).where(*recent, D.event == CommentMade.__name__, D.content["author"].astext == author)
+        with self.engine.begin() as connection:
+            return connection.execute(asked).scalar_one()
 
     def waiting(self) -> int:
         """How many are not handled yet."""

@@ -57,7 +57,8 @@ class Answered:
         assert self.context.store.deliveries.take(Delivery("github", f"d{number}", f"{number:064x}", event), self.now)
         attend(self.context)
 
-    def pull(self, head: str, action: PullAction = PullAction.OPENED, **changes: Any) -> None:
+    def pull(self, head: str, action: PullAction = PullAction.OPENED, sender: str = "", **changes: Any) -> None:
+        """Something happened to the pull request; who did it is its author, where nobody else is named."""
         pull = PullRequest(
             repository=NAME,
             number=7,
@@ -73,7 +74,7 @@ class Answered:
             updated_at=self.now,
         )
         made = replace(pull, **changes)
-        self.take(PullSeen(action, REPOSITORY, made, made.author))
+        self.take(PullSeen(action, REPOSITORY, made, sender or made.author))
 
     def says(self, author: str, body: str, at: datetime | None = None) -> None:
         number = 1000 + self.number()

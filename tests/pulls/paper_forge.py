@@ -19,7 +19,9 @@ class PaperForge:
     edits: int = 0
     files: int = 300
     """How many a comparison lists."""
-    broken: ForgeError | None = None
+    broken: Exception | None = None
+    asked: int = 0
+    """How often somebody's permission was."""
 
     def put_comment(self, comment: Comment, marker: str, known: int | None = None) -> Posted:  # noqa: ARG002
         self._fail()
@@ -34,6 +36,7 @@ class PaperForge:
 
     def permission(self, repository: str, login: str) -> Permission:  # noqa: ARG002
         self._fail()
+        self.asked += 1
         return self.permissions.get(login, Permission.NONE)
 
     def merge_base(self, repository: str, base: str, head: str) -> MergeBase:  # noqa: ARG002
