@@ -46,6 +46,13 @@ def behind(source: Source, commit: str, state: Path) -> int:
     return int(git(mirror, "rev-list", "--count", f"{commit}..{tracked(source.branch)}", "--"))
 
 
+def is_tracked(source: Source, commit: str, state: Path) -> bool:
+    """Whether the tracked branch has the commit in its history: whoever may merge there let it in."""
+    with_commit(source, commit, state)
+    mirror = up_to_date(source, state, quiet)
+    return int(git(mirror, "rev-list", "--count", f"{tracked(source.branch)}..{commit}", "--")) == 0
+
+
 def resolve(source: Source, ref: str, state: Path) -> str:
     """The full hash of a branch, a tag or the beginning of a commit's hash; raises BadInputError where nothing has that name."""
     names = (f"refs/heads/{ref}", f"refs/tags/{ref}", f"refs/tags/{ref}^{{}}")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, func, select, update
+from sqlalchemy import ColumnElement, Connection, Engine, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from perfd.domain.codec import from_json, to_json
@@ -32,7 +32,7 @@ class JobRow:
     pull: PullRow
     head: str
     head_at: datetime
-    """When the pull request had this head first, by the forge's clock."""
+    """Since when the pull request has had this head, by the forge's clock; one that was pushed back counts anew."""
     attempt: int
     state: JobState
     reason: str
@@ -85,9 +85,12 @@ class PullJobs:
             made = _of_delivery(connection, delivery)
             if made is None:
                 supersede(connection, pull, f"asked again: {asked.why}", now)
-                before = select(func.count(), func.min(J.head_at)).where(J.pull_request_id == pull.id, J.head == stands.head)
-                count, first = connection.execute(before).one()
-                row = {**values, "head": stands.head, "attempt": count + 1, "head_at": first or stands.updated_at}
+                before = select(J.head, J.head_at).where(J.pull_request_id == pull.id).order_by(J.id)
+                jobs = connection.execute(before).all()
+                count = sum(job.head == stands.head for job in jobs)
+                # A head that was pushed back after another one is there since that push, not since it was there first.
+                since = jobs[-1].head_at if jobs and jobs[-1].head == stands.head else stands.updated_at
+                row = {**values, "head": stands.head, "attempt": count + 1, "head_at": since}
                 made = connection.execute(insert(tables.pull_job).values(**row).returning(J.id)).scalar_one()
         return self._rows(J.id == made)[0]
 
