@@ -7,6 +7,7 @@ from starlette.responses import HTMLResponse, Response
 
 from perfd.domain.run import Point
 from perfd.domain.verdict import Verdict
+from perfd.errors import BadInputError
 from perfd.site import documents, sentences
 from perfd.site.fresh import kept
 from perfd.site.numbers import effect_between, percent, percents, scale_of
@@ -52,7 +53,7 @@ def _page(site: Site, series_id: int, rows: int, view: View, siblings: tuple[Sib
     page = find(site, series_id, rows + 1)  # one more, so that the oldest line has its change against the one before
     verdict = page.verdict
     drawn = axis(site, page, view)
-    others = _others(site, view.over)
+    laid = _laid(site, page, view.over)
     return site.pages.show(
         "series.html",
         sentence=sentences.series(page),
@@ -61,8 +62,8 @@ def _page(site: Site, series_id: int, rows: int, view: View, siblings: tuple[Sib
         view=view,
         axis=drawn,
         beside=beside(siblings, view.over),
-        over=lines([page.info, *(row.info for row in others)], drawn.scale) if others else [],
-        over_rows=[line(row) for row in others],
+        over=lines([row.info for row in laid], drawn.scale),
+        over_rows=[line(row) for row in laid],
         points=table(page.points)[-rows:],
         total=page.total,
         most=MOST_POINTS,
@@ -83,13 +84,25 @@ def find(site: Site, series_id: int, last: int | None = None) -> SeriesPage:
     return page
 
 
-def _others(site: Site, ids: tuple[int, ...]) -> list[SeriesRow]:
-    """The Series that are laid over it, in the order of the address; raises NotHereError for one that is none."""
-    rows = {row.info.id: row for row in site.store.pages.some_rows(ids)} if ids else {}
-    missing = [str(one) for one in ids if one not in rows]
+def _laid(site: Site, page: SeriesPage, over: tuple[int, ...]) -> list[SeriesRow]:
+    """This Series and those that are laid over it, in the order of the address; none without any.
+
+    Raises NotHereError for one that is none, and BadInputError for one with another unit.
+    """
+    if not over:
+        return []
+    rows = {row.info.id: row for row in site.store.pages.some_rows([page.info.id, *over])}
+    missing = [str(one) for one in over if one not in rows]
     if missing:
         raise NotHereError(f"There is no Series {', '.join(missing)} with Points to lay over this one.")
-    return [rows[one] for one in ids]
+    laid = [rows[one] for one in dict.fromkeys((page.info.id, *over)) if one in rows]
+    other = next((row.info for row in laid if row.info.metric.unit != page.info.metric.unit), None)
+    if other is not None:
+        raise BadInputError(
+            f"Series {other.id} is in {other.metric.unit or 'no unit'} and this one in {page.info.metric.unit or 'no unit'}: "
+            "one chart has one unit; /charts shows them side by side"
+        )
+    return laid
 
 
 def table(rows: tuple[PointRow, ...]) -> list[TablePoint]:

@@ -99,6 +99,7 @@ def test_zero_has_no_logarithm_and_the_page_says_so(site: httpx.Client) -> None:
         ("with=x", "numbers of Series"),
         ("with=1,2,3,4,5,6,7,8,9", "at most 8 Series"),
         ("with=999999", "There is no Series 999999"),
+        ("with=6", "one chart has one unit"),
         ("against=%00", "control character"),
     ],
 )
@@ -113,3 +114,58 @@ def test_a_hostile_release_is_escaped(site: httpx.Client) -> None:
     page = site.get(f"/series/{ids(site, 'ttft_s')[0]}", params={"scale": "ratio", "against": HOSTILE}).text
 
     assert "<script>alert" not in page
+
+
+def test_explore_draws_a_subset_from_one_request(site: httpx.Client) -> None:
+    found = ids(site, "ttft_s")
+
+    page = site.get("/explore?metric=ttft_s&class=chat").text
+
+    assert f"/api/v1/points?series={','.join(map(str, found))}" == attribute(page, "data-charts")
+    assert 2 == page.count('class="chart small"')
+    assert "2 Series with these parts." in words(page)
+
+
+def test_a_ratio_of_two_series_is_taken_day_by_day(site: httpx.Client) -> None:
+    first, second = ids(site, "ttft_s")
+    values = [site.get(f"/api/v1/series/{one}").json()["data"][1] for one in (first, second)]
+
+    page = site.get("/explore", params={"metric": "ttft_s", "f": f"s{second} / s{first}"}).text
+
+    days, ratios = json.loads(attribute(page, "data-columns"))
+    assert 6 == len(days)
+    assert pytest.approx([head / base for base, head in zip(*values, strict=True)]) == ratios
+    assert f"s{second} / s{first} is" in words(page)
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "sentence"),
+    [
+        ("f=s1 ** 9", 400, "is no formula"),
+        ("f=<script>alert(1)</script>", 400, "is no formula"),
+        ("f=s999999 / s1", 404, "names s999999"),
+        ("f=s1&f=s2&f=s3&f=s4&f=s5", 400, "at most 4 formulas"),
+        ("metric=nothing", 200, "No Series has these parts."),
+        ("offset=10000000", 200, "Series"),
+        ("verdict=perhaps", 400, "verdict is one of"),
+    ],
+)
+def test_what_explore_cannot_show_is_told(site: httpx.Client, query: str, status: int, sentence: str) -> None:
+    answer = site.get(f"/explore?{query}")
+
+    assert status == answer.status_code
+    assert sentence in words(answer.text)
+    assert "<script>alert" not in answer.text
+
+
+def test_a_formula_that_has_no_day_says_so(site: httpx.Client) -> None:
+    never = ids(site, "failed_requests")[0]
+
+    assert "no day on which all of its Series were measured" in words(site.get(f"/explore?f=s1 / s{never}").text)
+
+
+def test_an_empty_explore_says_what_to_do(empty: httpx.Client) -> None:
+    page = words(empty.get("/explore").text)
+
+    assert "Nothing has been measured yet." in page
+    assert "perfd nightly" in page

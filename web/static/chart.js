@@ -153,7 +153,7 @@
     if (Number.isNaN(from) && Number.isNaN(to)) return null;
     const within = (at) => (Number.isNaN(from) || at * 1000 >= from) && (Number.isNaN(to) || at * 1000 < to + 86400000);
     const places = series.data[0].filter((place, index) => within(times(series)[index]));
-    return places.length ? { min: Math.min(...places) - 0.6, max: Math.max(...places) + 0.6 } : null;
+    return places.length ? { min: places[0], max: places[places.length - 1] } : null;
   }
 
   function remember(series, seen) {
@@ -184,6 +184,8 @@
     };
   }
 
+  const margin = 0.6; // places left free on either side
+
   function options(series, width, height, hooks, log) {
     const axis = { stroke: css("--quiet"), grid: { stroke: css("--rule"), width: 1 }, ticks: { stroke: css("--rule"), width: 1 }, font: "11px system-ui, sans-serif" };
     const { points, data } = series;
@@ -199,7 +201,7 @@
       height,
       legend: { show: false },
       cursor: { y: false, drag: { x: true, y: false }, points: { size: 9, width: 2, fill: dot, stroke: dot } },
-      scales: { x: { time: false, range: (chart, low, high) => [low - 0.6, high + 0.6] }, y: log ? { distr: 3 } : { range: calmRange } },
+      scales: { x: { time: false, range: (chart, low, high) => [low - margin, high + margin] }, y: log ? { distr: 3 } : { range: calmRange } },
       axes: [
         { ...axis, size: 44, space: 64, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000], values: (chart, splits) => splits.map(label) },
         { ...axis, size: 64, values: (chart, splits) => splits.map((value) => value.toLocaleString("en", { maximumFractionDigits: 6 })) },
@@ -272,7 +274,7 @@
     const zoom = () => {
       if (small) return;
       const { min, max } = chart.scales.x;
-      zoomed = { min, max };
+      zoomed = { min: min + margin, max: max - margin };
       remember(series, zoomed);
       look();
     };

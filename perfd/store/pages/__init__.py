@@ -12,7 +12,7 @@ from perfd.domain.suite import WorkloadClass
 from perfd.domain.verdict import RegressionState
 from perfd.store import occasions as asking
 from perfd.store import tables
-from perfd.store.pages import chosen, columns, comparing, latest_columns, nights, occasions, related, runs, series, status, triage
+from perfd.store.pages import chosen, columns, comparing, latest_columns, nights, occasions, related, run_list, runs, series, status, triage
 from perfd.store.pages.chosen import UNJUDGED, SeriesFilter
 from perfd.store.pages.columns import Columns, Window
 from perfd.store.pages.comparing import Apart, Question, Sorting
@@ -27,6 +27,7 @@ from perfd.store.records import (
     OccasionSummary,
     RegressionRow,
     RunPage,
+    RunRow,
     SeriesList,
     SeriesPage,
     SeriesRow,
@@ -121,6 +122,11 @@ class Pages:
         """The last value of every Series that matches, in columns: one JSON object."""
         with self.engine.begin() as connection:
             return latest_columns.latest(connection, wanted)
+
+    def run_list(self, wanted: run_list.RunFilter, offset: int, limit: int) -> tuple[int, tuple[RunRow, ...]]:
+        """How many Runs match, and one page of them, the one that was planned last first."""
+        with self.engine.begin() as connection:
+            return run_list.listed(connection, wanted, offset, limit)
 
     def version(self, ids: Sequence[int] | None = None) -> str:
         """What stands about these Series (about all) is the same as long as this is: two numbers that every write raises."""

@@ -1,0 +1,52 @@
+"""Explore: any subset of Series at once as small charts from one request, ratios and formulas of Series, and saved views."""
+
+from fastapi import APIRouter, Request
+from starlette.responses import HTMLResponse, Response
+
+from perfd.rules.formula import Formula
+from perfd.site.charts import words
+from perfd.site.choosing import Choice, chosen_of, parts_of
+from perfd.site.formulas import drawn, formulas_of
+from perfd.site.fresh import kept
+from perfd.site.parameters import Offset, linker
+from perfd.site.rows import CLASS_WORDS
+from perfd.site.sentences import plural
+from perfd.site.site import Here, Site
+
+router = APIRouter()
+AT_ONCE = 20
+
+
+@router.get("/explore")
+def explore(request: Request, site: Here, offset: Offset = 0) -> Response:
+    """Series whose keys have the parts that the address names, and its formulas."""
+    chosen, formulas = chosen_of(request), formulas_of(request)
+    return kept(request, site.page_version(), lambda: _page(request, site, (chosen, formulas), offset))
+
+
+def _page(request: Request, site: Site, asked: tuple[Choice, list[Formula]], offset: int) -> HTMLResponse:
+    chosen, formulas = asked
+    found = site.store.pages.series_list(chosen.series, tuple(CLASS_WORDS), offset, AT_ONCE)
+    named = ",".join(str(row.info.id) for row in found.rows)
+    filtered = chosen != Choice()
+    return site.pages.show(
+        "explore.html",
+        here="/explore",
+        sentence=_sentence(found.total, filtered=filtered),
+        parts=parts_of(site.store.pages.choices(), chosen),
+        filtered=filtered,
+        formulas=drawn(site, formulas),
+        texts=[one.text for one in formulas],
+        charts=[words(row) for row in found.rows],
+        address=f"/api/v1/points?series={named}",
+        total=found.total,
+        offset=offset,
+        limit=AT_ONCE,
+        link=linker(request),
+    )
+
+
+def _sentence(total: int, *, filtered: bool) -> str:
+    if not total:
+        return "No Series has these parts." if filtered else "Nothing has been measured yet."
+    return f"{plural(total, 'Series', 'Series')}{' with these parts' if filtered else ''}."
