@@ -17,7 +17,7 @@ from perfd.schedule import start_clock
 from perfd.site.app import create_app
 from perfd.site.serve import LOOPBACK, PORT, listen, serve_site
 from perfd.stages.alarms import keep_watch
-from perfd.stages.attend import attend
+from perfd.stages.attend import answer_pulls, converse
 from perfd.stages.context import Context
 from perfd.stages.launching import open_due_checkpoints
 from perfd.stages.night import next_night, open_due_night, work_off
@@ -51,7 +51,9 @@ def serve(config_path: Path | None, host: str, port: int, clock: bool, worker: b
         if worker:
             stack.enter_context(_in_background("worker", lambda: work_off(context), context))
         # Also where no repository is configured: a pipeline may ask for a comparison.
-        stack.enter_context(_in_background("forge", lambda: attend(context), context))
+        stack.enter_context(_in_background("forge", lambda: converse(context), context))
+        # Apart from that: the first clone of a large engine must not keep another pull request waiting for its first word.
+        stack.enter_context(_in_background("pull", lambda: answer_pulls(context), context))
         # Also without the clock: a site that lives on tells that the clock, or the last worker, has gone.
         stack.enter_context(_in_background("alarms", lambda: keep_watch(context), context, ALARMS_EVERY_S))
         tell.say("serve", f"{url}   (Ctrl-C ends it)")

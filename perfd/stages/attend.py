@@ -6,7 +6,7 @@ from perfd.stages.context import Context
 from perfd.stages.deliver import deliver, expire
 from perfd.stages.patience import patiently
 from perfd.stages.pull import pull
-from perfd.stages.receive import receive
+from perfd.stages.receive import receive, take_question
 
 MOST_IN_A_ROW = 50
 """Units of one stage before the next has its turn: a flood of webhooks must not keep an answer from being sent."""
@@ -25,8 +25,9 @@ def converse(context: Context) -> bool:
 
 
 def answer_pulls(context: Context) -> bool:
-    """Every open job goes as far as it can now: slowly where a large engine is cloned for the first time."""
-    return _for_a_while(context, pull)
+    """Every open job and every question of a pipeline goes as far as it can now: slowly where a large engine is cloned for the first time."""
+    worked = [_for_a_while(context, stage) for stage in (take_question, pull)]
+    return any(worked)
 
 
 def _for_a_while(context: Context, stage: Callable[[Context], bool]) -> bool:

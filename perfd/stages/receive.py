@@ -1,6 +1,6 @@
 """receive: what the forge told us is taken in, and heads of pull requests get their jobs and the first word of their checks."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -42,7 +42,16 @@ RERUN = "rerun"
 
 def receive(context: Context) -> bool:
     """One webhook is handled, or is to be tried again; False when none is due."""
-    claimed = context.store.deliveries.claim(context.now(), AGAIN_AFTER)
+    return _handle(context, WEBHOOKS)
+
+
+def take_question(context: Context) -> bool:
+    """One comparison that a pipeline asked for is planned; apart from webhooks, since it may clone its engine first."""
+    return _handle(context, (ComparisonAsked,))
+
+
+def _handle(context: Context, kinds: Collection[type]) -> bool:
+    claimed = context.store.deliveries.claim(context.now(), AGAIN_AFTER, kinds)
     if claimed is None:
         return False
     try:
@@ -151,3 +160,4 @@ HANDLERS: Mapping[type, Callable[[Context, Claimed, Any], str]] = {
     CommentMade: lambda context, claimed, event: handle_comment(context, claimed.id, event),
     ComparisonAsked: lambda context, _, event: handle_asked(context, event),
 }
+WEBHOOKS = frozenset(HANDLERS) - {ComparisonAsked}

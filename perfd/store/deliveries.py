@@ -1,5 +1,6 @@
 """Webhooks: each remembered for ever, so that the same one is refused, and handled once, after it was answered."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -53,9 +54,10 @@ class Deliveries:
             row = connection.execute(asked).first()
         return None if row is None else from_json(EVENTS[row.event], row.content)
 
-    def claim(self, now: datetime, again_after: timedelta) -> Claimed | None:
-        """The delivery that has been due longest; unless `handled` is called, it is due again after that time."""
-        due = select(D.id).where(D.handled_at.is_(None), D.next_at <= now).order_by(D.next_at, D.id).limit(1)
+    def claim(self, now: datetime, again_after: timedelta, kinds: Collection[type] = tuple(EVENTS.values())) -> Claimed | None:
+        """The delivery of these events that has been due longest; unless `handled` is called, it is due again after that time."""
+        mine = (D.handled_at.is_(None), D.next_at <= now, D.event.in_([kind.__name__ for kind in kinds]))
+        due = select(D.id).where(*mine).order_by(D.next_at, D.id).limit(1)
         taken = (
             update(tables.forge_delivery)
             .where(D.id == due.with_for_update(skip_locked=True).scalar_subquery())

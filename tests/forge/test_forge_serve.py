@@ -42,7 +42,9 @@ def test_the_service_says_its_first_word_within_half_a_minute(tmp_path: Path, da
         text=True,
     ) as service:
         assert service.stdout is not None
-        assert any('"url"' in line for line in iter(service.stdout.readline, "}\n"))  # from here on the port is its own
+        assert service.stderr is not None
+        lines = iter(service.stdout.readline, "")  # until its end, where it cannot start
+        assert "}\n" in lines, service.stderr.read()  # from here on the port is its own
         head = emulator.pull(emulator.branch(), "bob-token")["head"]["sha"]
         began = time.monotonic()
         while not (checks := emulator.checks(head)) and time.monotonic() - began < FIRST_WORD_S:
