@@ -25,7 +25,7 @@ def converse(context: Context) -> bool:
 
 
 def answer_pulls(context: Context) -> bool:
-    """Every open job and every question of a pipeline goes as far as it can now: slowly where a large engine is cloned for the first time."""
+    """Every open job and every question of a pipeline goes as far as it can: slowly where an engine is cloned first."""
     worked = [_for_a_while(context, stage) for stage in (take_question, pull)]
     return any(worked)
 
