@@ -21,7 +21,7 @@ def charts(request: Request, site: Here) -> Response:
     """The Series that the address names, in its order."""
     asked = text(request, "series")
     ids = ids_of(asked) if asked else []
-    return kept(request, site.page_version(ids), lambda: _page(site, ids))
+    return kept(request, site.page_version(ids), lambda: _page(site, ids), alike=True)
 
 
 def _page(site: Site, ids: list[int]) -> HTMLResponse:

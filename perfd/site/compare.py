@@ -33,7 +33,7 @@ def comparisons(request: Request, site: Here, offset: Offset = 0, limit: Limit =
     """The list, newest first; with `base` and `head`, two nights or Builds Series by Series."""
     question = comparing.question_of(request, site, offset, limit)
     if question is not None:
-        return kept(request, site.page_version(), lambda: comparing.show(request, site, question))
+        return kept(request, site.page_version(), lambda: comparing.show(request, site, question), alike=True)
     found = site.store.pages.occasions(OccasionKind.COMPARE, last=MOST_LISTED)
     return site.pages.show(
         "comparisons.html",

@@ -7,20 +7,24 @@ from fastapi import Request
 from starlette.responses import Response
 
 from perfd import HARNESS_VERSION
+from perfd.site.site import site_of
 
 
-def kept(request: Request, version: str, make: Callable[[], Response]) -> Response:
+def kept(request: Request, version: str, make: Callable[[], Response], *, alike: bool | None = None) -> Response:
     """304 without a body where the reader has this version of the address; otherwise what `make` makes, with its tag.
 
     `version` is asked of the database before the answer is made: a write in between gives an answer newer than its tag, which is
-    asked for once more, and never one that is older.
+    asked for once more, and never one that is older. An answer that is `alike` for everybody who may read it, as those of the API
+    are, is remembered, and made once for all of them.
     """
     asked = f"{HARNESS_VERSION} {request.url.path}?{request.url.query} {version}"
     tag = f'W/"{hashlib.sha256(asked.encode()).hexdigest()[:20]}"'
     headers = {"ETag": tag, "Cache-Control": "no-cache"}
     if tag in {one.strip() for one in request.headers.get("if-none-match", "").split(",")}:
         return Response(status_code=304, headers=headers)
-    response = make()
+    if alike is None:
+        alike = request.url.path.startswith("/api/")
+    response = site_of(request).memory.answer(tag, make).answer(request) if alike else make()
     if response.status_code == 200:
         response.headers.update(headers)
     return response

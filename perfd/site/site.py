@@ -12,6 +12,7 @@ from fastapi import Depends, Request
 from perfd.config import Schedule, SiteConfig
 from perfd.rules.calendar import last_due, next_due
 from perfd.site.limits import Limits
+from perfd.site.memory import Memory
 from perfd.site.templates import Pages
 from perfd.store import Store
 
@@ -33,6 +34,8 @@ class Site:
     address: str = ""
     """Where people reach the site, such as https://perfd.example.com; "" where nobody said."""
     limits: Limits = field(default_factory=Limits)
+    memory: Memory = field(default_factory=Memory)
+    """What was made lately."""
     key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     """Seals the forms of those who have no cookie; another one in every process."""
 
