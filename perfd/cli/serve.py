@@ -13,6 +13,7 @@ from perfd.cli.group import FINE, answer, json_option
 from perfd.cli.opened import opened
 from perfd.cli.tell import Teller
 from perfd.errors import PerfdError
+from perfd.forge import github_login
 from perfd.schedule import start_clock
 from perfd.site.app import create_app
 from perfd.site.serve import LOOPBACK, PORT, listen, serve_site
@@ -62,8 +63,16 @@ def serve(config_path: Path | None, host: str, port: int, clock: bool, worker: b
 
 
 def _site(context: Context) -> FastAPI:
-    secret = context.config.github.webhook_secret
-    return create_app(context.store, clock=context.now, schedule=context.config.schedule, webhook_secret=secret)
+    config = context.config
+    return create_app(
+        context.store,
+        clock=context.now,
+        schedule=config.schedule,
+        webhook_secret=config.github.webhook_secret,
+        access=config.site,
+        address=config.github.site,
+        github_login=github_login(config.github, config.site),
+    )
 
 
 @contextmanager

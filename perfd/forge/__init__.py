@@ -4,13 +4,15 @@ from collections.abc import Callable
 from datetime import datetime
 
 from perfd.config.words import GitHub as Settings
+from perfd.config.words import SiteConfig
 from perfd.errors import BadInputError
 from perfd.forge.credentials import App, Token, read_key
 from perfd.forge.github import GitHub
 from perfd.forge.http import Http, new_client
+from perfd.forge.login import GitHubLogin
 from perfd.forge.protocol import Forge, Posted
 
-__all__ = ["Forge", "GitHub", "Posted", "Token", "github_app", "github_with_token"]
+__all__ = ["Forge", "GitHub", "GitHubLogin", "Posted", "Token", "github_app", "github_login", "github_with_token"]
 
 
 def github_app(settings: Settings, now: Callable[[], datetime]) -> Forge | None:
@@ -29,3 +31,10 @@ def github_app(settings: Settings, now: Callable[[], datetime]) -> Forge | None:
 def github_with_token(url: str, token: Token, now: Callable[[], datetime]) -> Forge:
     """GitHub, as whoever holds the token: for CI."""
     return GitHub(Http(url, now, new_client()), token)
+
+
+def github_login(settings: Settings, access: SiteConfig) -> GitHubLogin | None:
+    """The OAuth app that people log in through; absent where the environment names none."""
+    if access.github_client_id is None or access.github_client_secret is None:
+        return None
+    return GitHubLogin(settings.url, access.github_client_id, access.github_client_secret)

@@ -6,12 +6,14 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
 from anyio.to_thread import current_default_thread_limiter
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 
 from perfd import HARNESS_VERSION
-from perfd.config import Schedule
+from perfd.config import Schedule, SiteConfig
+from perfd.forge.login import GitHubLogin
 from perfd.site import (
+    account,
     api,
     asking,
     badges,
@@ -26,6 +28,7 @@ from perfd.site import (
     hooks,
     kernels,
     launches,
+    login,
     manual,
     metrics,
     plots,
@@ -41,6 +44,7 @@ from perfd.site.site import Site
 from perfd.site.static import KeptFiles, web_folder
 from perfd.site.templates import Pages
 from perfd.site.troubles import add_troubles
+from perfd.site.writing import door
 from perfd.store import Store
 
 PAGES = (
@@ -64,6 +68,8 @@ PAGES = (
     metrics,
     hooks,
     plots,
+    login,
+    account,
 )
 
 
@@ -89,10 +95,14 @@ def create_app(
     clock: Callable[[], datetime] = utc_now,
     schedule: Schedule | None = None,
     webhook_secret: str | None = None,
+    access: SiteConfig | None = None,
+    address: str = "",
+    github_login: GitHubLogin | None = None,
 ) -> FastAPI:
     """The site over `store`; `clock` tells the moment and `schedule` when the next night is.
 
-    Without `webhook_secret`, which GitHub signs with, no webhook is taken.
+    Without `webhook_secret`, which GitHub signs with, no webhook is taken. `access` says who may do what, `address` where people
+    reach the site, and without `github_login` nobody logs in through GitHub.
     """
     app = FastAPI(
         title="perfd",
@@ -102,8 +112,10 @@ def create_app(
         docs_url=None,  # FastAPI's own pages load scripts from elsewhere; /api lists the routes instead
         redoc_url=None,
         lifespan=few_at_once,
+        dependencies=[Depends(door)],
     )
-    app.state.site = Site(store, clock, schedule or Schedule(), Pages(clock))
+    app.state.site = Site(store, clock, schedule or Schedule(), Pages(clock), access=access or SiteConfig(), address=address)
+    app.state.github_login = github_login
     app.state.webhook_secret = webhook_secret
     for page in PAGES:
         app.include_router(page.router, include_in_schema=False)

@@ -14,7 +14,17 @@ KIND = "application/x-www-form-urlencoded"
 
 
 async def form_of(request: Request) -> dict[str, str]:
-    """The fields of the form by name, the last of each; raises BadInputError for what no form of the site sends."""
+    """The fields of the form by name, the last of each; raises BadInputError for what no form of the site sends.
+
+    A request is read once: the door (perfd/site/writing.py) looks at the form before the route does.
+    """
+    if not hasattr(request.state, "form"):
+        request.state.form = await _read(request)
+    found: dict[str, str] = request.state.form
+    return found
+
+
+async def _read(request: Request) -> dict[str, str]:
     if request.headers.get("content-type", "").split(";")[0].strip().lower() != KIND:
         raise BadInputError(f"a form is sent as {KIND}")
     body = b""

@@ -15,6 +15,7 @@ from perfd.domain.pull import Delivery
 from perfd.errors import BadInputError
 from perfd.forge.webhook import event_of, is_signed
 from perfd.site.site import Here
+from perfd.site.visitors import address_of
 
 router = APIRouter()
 LARGEST_BYTES = 5_000_000
@@ -36,6 +37,7 @@ class NotTakenError(Exception):
 @router.post("/hooks/github")
 async def github(request: Request, site: Here) -> JSONResponse:
     """202 when it will be handled, 200 when there is nothing to do, 4xx with a sentence when it is refused."""
+    site.limits.take("webhook", address_of(request, site))
     try:
         return await _take(request, site)
     except NotTakenError as error:

@@ -7,9 +7,11 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse
 
+from perfd.domain.account import Right, Visitor
 from perfd.domain.bisect import StepKind
 from perfd.domain.verdict import OPEN_STATES, RegressionState
 from perfd.errors import BadInputError
+from perfd.rules.rights import may
 from perfd.rules.triage import acknowledgement, due_day
 from perfd.site import sentences
 from perfd.site.numbers import scale_of
@@ -18,6 +20,7 @@ from perfd.site.rows import change_word, label
 from perfd.site.sentences import plural
 from perfd.site.site import Here, Site
 from perfd.site.troubles import NotHereError
+from perfd.site.visitors import Asking
 from perfd.store.records import BisectRow, ChangeRow, RegressionRow, SeriesInfo
 
 router = APIRouter()
@@ -48,9 +51,9 @@ def regressions(request: Request, site: Here, offset: Offset = 0, limit: Limit =
 
 
 @router.get("/regressions/{regression_id}")
-def regression(request: Request, regression_id: RegressionId, site: Here) -> HTMLResponse:
+def regression(request: Request, regression_id: RegressionId, site: Here, visitor: Asking) -> HTMLResponse:
     """The page of one Regression."""
-    return page(request, site, find(site, regression_id))
+    return page(request, site, find(site, regression_id), visitor)
 
 
 def find(site: Site, regression_id: int) -> RegressionRow:
@@ -65,6 +68,7 @@ def page(
     request: Request,
     site: Site,
     row: RegressionRow,
+    visitor: Visitor,
     *,
     said: str = "",
     typed: Mapping[str, str] | None = None,
@@ -77,6 +81,8 @@ def page(
         "regression.html",
         here="/regressions",
         status=status,
+        visitor=visitor,
+        may_answer=may(visitor.role, Right.TRIAGE),
         said=said,
         done=text(request, "done"),
         typed=typed or {},

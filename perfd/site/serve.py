@@ -38,7 +38,9 @@ def listen(host: str = LOOPBACK, port: int = PORT) -> socket.socket:
 def serve_site(app: FastAPI, listening: socket.socket, over: threading.Event | None = None) -> None:
     """Serves until a signal ends it (SIGINT, SIGTERM), or `over` is set; the socket is closed on return."""
     with closing(listening):
-        config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=5)
+        # With proxy_headers a header would stand for the connection's address; visitors.py believes configured proxies only.
+        quiet = {"log_level": "warning", "access_log": False, "server_header": False, "proxy_headers": False}
+        config = uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=5, **quiet)
         server = uvicorn.Server(config)
         if over is not None:
             threading.Thread(target=_end_when, args=(over, server), name="end", daemon=True).start()

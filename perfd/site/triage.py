@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from starlette.responses import RedirectResponse, Response
 
+from perfd.domain.account import Right, Visitor, Way
 from perfd.domain.verdict import RegressionState
 from perfd.errors import BadInputError
 from perfd.rules.triage import ACKNOWLEDGED, COMMENT, due_note
@@ -15,11 +16,12 @@ from perfd.site import regressions
 from perfd.site.forms import Form
 from perfd.site.parameters import RegressionId
 from perfd.site.site import Here, Site
-from perfd.site.writing import MayWrite
+from perfd.site.writing import needs
 from perfd.store.records import RegressionRow
 from perfd.store.regressions import Step
 
 router = APIRouter()
+Triager = Annotated[Visitor, Depends(needs(Right.TRIAGE))]
 MOST_NAME = 80
 MOST_DIGITS = 18
 """What a number in the database has room for."""
@@ -62,18 +64,19 @@ class Answer:
 
 
 @router.post("/regressions/{regression_id}")
-def answered(request: Request, regression_id: RegressionId, site: Here, form: Form, _: MayWrite) -> Response:
+def answered(visitor: Triager, request: Request, regression_id: RegressionId, site: Here, form: Form) -> Response:
     """The answer stands in the Regression's life, and its page is shown; else the page says why not, and keeps what was typed."""
     row = regressions.find(site, regression_id)
     try:
-        _do(site, row, answer_of(form))
+        # Whoever sits at this machine may be any of several people, and says who; everybody else is known.
+        _do(site, row, answer_of(form if visitor.way is Way.LOOPBACK else {**form, "actor": visitor.name}))
     except BadInputError as error:
-        return regressions.page(request, site, row, said=str(error), typed=form, status=400)
+        return regressions.page(request, site, row, visitor, said=str(error), typed=form, status=400)
     except MovedMeanwhileError:
         now = regressions.find(site, regression_id)
         by, state = now.events[-1].actor, now.state.value
         said = f"{by} answered while you read: it is {state} now. Nothing was changed; look at its life and answer again."
-        return regressions.page(request, site, now, said=said, typed=form, status=409)
+        return regressions.page(request, site, now, visitor, said=said, typed=form, status=409)
     return RedirectResponse(f"/regressions/{regression_id}?done={form['deed']}#life", 303)
 
 

@@ -16,7 +16,7 @@ LOOPBACK = frozenset({"127.0.0.1", "::1"})
 HERE = LOOPBACK | {"localhost"}
 FORWARDED = ("forwarded", "x-real-ip", "via")
 TOKEN = re.compile(r"perfd_[A-Za-z0-9_-]{43}")
-LONGEST_NAME = 100
+LONGEST_NAME = 70
 
 
 class NotKnownError(Exception):

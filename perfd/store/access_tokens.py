@@ -1,6 +1,7 @@
 """Tokens for programs: found by the hash of what was shown, so that no comparison tells how close a guess was."""
 
 import hashlib
+import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -26,6 +27,11 @@ class NewToken:
     scope: Scope
     created_by: str
     lasts: timedelta
+
+
+def new_secret() -> str:
+    """256 random bits, with a beginning by which scanners of leaked secrets know whose it is."""
+    return f"perfd_{secrets.token_urlsafe(32)}"
 
 
 def digest(secret: str) -> str:

@@ -163,4 +163,14 @@ def test_the_commits_of_the_range_are_listed(site: httpx.Client) -> None:
 
 
 def test_an_unknown_regression_cannot_be_answered(site: httpx.Client) -> None:
-    assert 404 == site.post("/regressions/999999", data={"deed": "noise"}).status_code
+    seal = re.findall(r'name="csrf" value="([0-9a-f]{64})"', site.get(one(site)).text)[0]
+
+    assert 404 == site.post("/regressions/999999", data={"deed": "noise", "csrf": seal}).status_code
+
+
+def test_a_form_that_was_not_made_for_this_visitor_changes_nothing(site: httpx.Client) -> None:
+    for seal in ({}, {"csrf": ""}, {"csrf": "0" * 64}):
+        refused = site.post(one(site), data={"deed": "noise", "actor": "ada", "reason": "noise"} | seal)
+
+        assert 403 == refused.status_code
+        assert "load its page again" in words(refused.text)
