@@ -38,7 +38,7 @@ MOST_ROWS = 1_000_000
 @click.option("--only-open", is_flag=True, help="Only Regressions that someone must answer.")
 @json_option
 @click.pass_obj
-def export(config_path: Path | None, table: str, form: str | None, output: Path | None, as_json: bool, **words: Any) -> int:
+def export(config_path: Path | None, /, table: str, form: str | None, output: Path | None, as_json: bool, **words: Any) -> int:
     """Write a TABLE: series, points, runs (of a Build), samples (of Runs), compare, regressions.
 
     With --json the table is one JSON document on standard output.

@@ -69,6 +69,7 @@ class Imported:
 @click.pass_obj
 def import_(
     config_path: Path | None,
+    /,
     format_name: str,
     files: tuple[Path, ...],
     better: tuple[str, ...],

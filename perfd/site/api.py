@@ -1,6 +1,5 @@
 """JSON under /api/v1: what the pages show, in base units and UTC."""
 
-from dataclasses import fields
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -8,18 +7,20 @@ from starlette.responses import JSONResponse, Response
 
 from perfd.domain.codec import to_json
 from perfd.errors import BadInputError
-from perfd.site import believed, documents, runs, series
+from perfd.site import answers, believed, documents, runs, series
+from perfd.site.answers import told
 from perfd.site.choosing import WORDS, chosen_of
 from perfd.site.comparing import question_of
 from perfd.site.fresh import json_text, kept
-from perfd.site.parameters import MOST_CHARACTERS, AskedWindow, Limit, Offset, SeriesId, ids_of
+from perfd.site.parameters import MOST_CHARACTERS, AskedWindow, Limit, Offset, RunKey, SeriesId, ids_of
 from perfd.site.rows import CLASS_WORDS
 from perfd.site.sentences import night as night_sentence
 from perfd.site.sentences import unmeasured
 from perfd.site.site import Here
 from perfd.site.status import queue, without_result
 from perfd.site.templates import iso
-from perfd.store.records import NightSummary, RegressionRow
+from perfd.store.pages import Apart, Sorting
+from perfd.store.records import NightSummary
 
 Document = dict[str, Any]
 SeriesIds = Annotated[str, Query(description="Numbers of Series, with commas between them: 1,2,3.", max_length=1000)]
@@ -40,7 +41,24 @@ FILTERS: Document = {
 """Read from the request by `chosen_of`, so OpenAPI is told of them here."""
 
 
-@router.get("/series", openapi_extra=FILTERS)
+def _word(name: str, sentence: str, *, required: bool = False, words: tuple[str, ...] = ()) -> Document:
+    schema: Document = {"type": "string", "maxLength": MOST_CHARACTERS} | ({"enum": ["", *words]} if words else {})
+    return {"name": name, "in": "query", "required": required, "schema": schema, "description": sentence}
+
+
+SIDES: Document = {
+    "parameters": [
+        _word("base", "A day (2026-11-29), a night's name, or the digest of a Build.", required=True),
+        _word("head", "What is held against the base: a day, a night's name, or the digest of a Build.", required=True),
+        _word("apart", "Only Series that differ so.", words=tuple(Apart)),
+        _word("sort", "By which the Series are sorted.", words=tuple(Sorting)),
+        *FILTERS["parameters"],
+    ]
+}
+"""Read from the request by `question_of`."""
+
+
+@router.get("/series", openapi_extra=FILTERS, responses=told(answers.SeriesPage))
 def list_series(request: Request, site: Here, offset: Offset = 0, limit: Limit = 100) -> Response:
     """Series with their latest Points and Verdicts, filtered by parts of their keys; total counts before paging."""
     chosen = chosen_of(request)
@@ -53,7 +71,7 @@ def list_series(request: Request, site: Here, offset: Offset = 0, limit: Limit =
     return kept(request, site.store.pages.version(), make)
 
 
-@router.get("/latest", openapi_extra=FILTERS)
+@router.get("/latest", openapi_extra=FILTERS, responses=told(answers.Latest))
 def latest(request: Request, site: Here) -> Response:
     """The last value of every Series that matches, in columns of one length: what it is, value, interval, last Verdict.
 
@@ -63,7 +81,7 @@ def latest(request: Request, site: Here) -> Response:
     return kept(request, site.store.pages.version(), lambda: json_text(site.store.pages.latest_columns(chosen.series)))
 
 
-@router.get("/series/{series_id}")
+@router.get("/series/{series_id}", responses=told(answers.OneSeries))
 def one_series(request: Request, series_id: SeriesId, site: Here, window: AskedWindow) -> Response:
     """One Series in columns: data is [[x…], [value…], [low…], [high…]]; points says what each is; Changes by index.
 
@@ -78,7 +96,7 @@ def one_series(request: Request, series_id: SeriesId, site: Here, window: AskedW
     return kept(request, site.store.pages.version([series_id]), make)
 
 
-@router.get("/points")
+@router.get("/points", responses=told(answers.Drawn))
 def points(request: Request, site: Here, window: AskedWindow, series: SeriesIds) -> Response:
     """Points of up to 50 Series to be drawn: data is [[x…], [value…], [low…], [high…], [measured…]], in single precision.
 
@@ -92,7 +110,7 @@ def points(request: Request, site: Here, window: AskedWindow, series: SeriesIds)
     return kept(request, site.store.pages.version(ids), make)
 
 
-@router.get("/compare", openapi_extra=FILTERS)
+@router.get("/compare", openapi_extra=SIDES, responses=told(answers.Compared))
 def compare_two(request: Request, site: Here, offset: Offset = 0, limit: Limit = 100) -> Document:
     """Two nights, days or Builds (`base` and `head`) Series by Series; `apart` filters, `sort` is noise, effect or name."""
     question = question_of(request, site, offset, limit)
@@ -104,20 +122,20 @@ def compare_two(request: Request, site: Here, offset: Offset = 0, limit: Limit =
     return sides | {"counts": dict(found.counts), "offset": offset, "limit": limit, "series": shown}
 
 
-@router.get("/runs/{key}")
-def one_run(key: str, site: Here) -> Document:
+@router.get("/runs/{key}", responses=told(answers.OneRun))
+def one_run(key: RunKey, site: Here) -> Document:
     """One Run with its Environment, device state and every raw Sample; of a long Run by try what it handed in."""
     page = runs.find(site, key)
     came = site.store.submissions.of_run(page.run.id)
     return documents.run(page) | ({"submissions": to_json(came)} if came else {})
 
 
-@router.get("/regressions")
+@router.get("/regressions", responses=told(answers.RegressionPage))
 def list_regressions(site: Here, offset: Offset = 0, limit: Limit = 100, *, only_open: OnlyOpen = False) -> Document:
     """Regressions with their members and events, oldest first."""
     rows = site.store.regressions.unanswered() if only_open else site.store.regressions.every()
     shown = rows[offset : offset + limit]
-    return {"total": len(rows), "offset": offset, "limit": limit, "regressions": [_regression(row) for row in shown]}
+    return {"total": len(rows), "offset": offset, "limit": limit, "regressions": [documents.regression(row) for row in shown]}
 
 
 @router.get("/false-alarms")
@@ -126,7 +144,7 @@ def list_false_alarms(site: Here) -> Document:
     return believed.false_alarms(site, site.clock())
 
 
-@router.get("/status")
+@router.get("/status", responses=told(answers.Status))
 def status(site: Here) -> Document:
     """Last night and next night, what is missing, queue, workers."""
     now = site.clock()
@@ -155,9 +173,3 @@ def _night(night: NightSummary) -> Document:
         "verdicts": {outcome.value: number for outcome, number in night.verdict_counts.items()},
         "findings": to_json(night.findings),
     }
-
-
-def _regression(row: RegressionRow) -> Document:
-    kept = {field.name for field in fields(row)} - {"members"}
-    document: Document = {name: to_json(getattr(row, name)) for name in kept}
-    return document | {"members": [documents.info(info) | {"change": to_json(change)} for info, change in row.members]}

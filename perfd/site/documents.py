@@ -1,6 +1,7 @@
 """The JSON of the API, in base units and UTC; the charts draw the same documents."""
 
 import json
+from dataclasses import fields
 from typing import Any
 
 from perfd.domain.codec import to_json
@@ -9,7 +10,7 @@ from perfd.site.reproduce import recipe
 from perfd.site.rows import change_word
 from perfd.site.templates import iso
 from perfd.store.pages import Columns, Window
-from perfd.store.records import ChangeRow, Differing, PointRow, RunPage, SeriesInfo, SeriesPage, SeriesRow
+from perfd.store.records import ChangeRow, Differing, PointRow, RegressionRow, RunPage, SeriesInfo, SeriesPage, SeriesRow
 
 DIFFERING = ("base", "base_interval", "head", "head_interval", "effect", "noise", "bar", "over_noise", "word")
 
@@ -120,3 +121,10 @@ def run(page: RunPage) -> dict[str, Any]:
         "extra": to_json(page.extra),
         "reproduce": to_json(recipe(page)),
     }
+
+
+def regression(row: RegressionRow) -> dict[str, Any]:
+    """A Regression with its members and events."""
+    kept = {field.name for field in fields(row)} - {"members"}
+    document: dict[str, Any] = {name: to_json(getattr(row, name)) for name in kept}
+    return document | {"members": [info(one) | {"change": to_json(change)} for one, change in row.members]}

@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.responses import Response
 
 from perfd.domain.history import History
@@ -40,6 +41,21 @@ class Ending(StrEnum):
     PARQUET = "parquet"
 
 
+class FormConvertor(Convertor[str]):
+    """The last part of an address, which is one of the forms and nothing else: names of comparisons have points in them."""
+
+    regex = "|".join(Ending)
+
+    def convert(self, value: str) -> str:
+        """The word as it stands."""
+        return value
+
+    def to_string(self, value: str) -> str:
+        """The word as it stands."""
+        return value
+
+
+register_url_convertor("form", FormConvertor())
 Form = Annotated[Ending, Path(description="csv, json or parquet.")]
 TYPES = {Ending.CSV: "text/csv; charset=utf-8", Ending.JSON: "application/json", Ending.PARQUET: "application/vnd.apache.parquet"}
 
@@ -55,14 +71,14 @@ def written(table: Table, ending: Ending) -> Response:
     return Response(writers[ending](), media_type=TYPES[ending], headers=headers)
 
 
-@router.get("/series.{ending}")
+@router.get("/series.{ending:form}")
 def series_list(request: Request, site: Here, ending: Form) -> Response:
     """Every Series that the address chooses, filtered like the list at `/`."""
     chosen = chosen_of(request)
     return kept(request, site.store.pages.version(), lambda: written(tables.series(site.store, chosen.series), ending))
 
 
-@router.get("/points.{ending}")
+@router.get("/points.{ending:form}")
 def points(request: Request, site: Here, ending: Form, window: AskedWindow) -> Response:
     """The Points of the Series that `series` names: the numbers of `/charts` at the same address."""
     ids = ids_of(text(request, "series"))
@@ -83,7 +99,7 @@ def series_png(request: Request, site: Here, series_id: SeriesId, window: AskedW
     return kept(request, site.store.pages.version([series_id]), lambda: _picture(site, [series_id], window))
 
 
-@router.get("/series/{series_id:int}.{ending}")
+@router.get("/series/{series_id:int}.{ending:form}")
 def one_series(request: Request, site: Here, series_id: SeriesId, ending: Form, window: AskedWindow) -> Response:
     """Every Point of one Series, from `start` up to `stop`."""
 
@@ -94,7 +110,7 @@ def one_series(request: Request, site: Here, series_id: SeriesId, ending: Form, 
     return kept(request, site.store.pages.version([series_id]), make)
 
 
-@router.get("/compare.{ending}")
+@router.get("/compare.{ending:form}")
 def compare(request: Request, site: Here, ending: Form, offset: Offset = 0, limit: Limit = 500) -> Response:
     """Two nights, days or Builds Series by Series."""
     question = question_of(request, site, offset, limit)
@@ -103,7 +119,7 @@ def compare(request: Request, site: Here, ending: Form, offset: Offset = 0, limi
     return kept(request, site.store.pages.snapshot(), lambda: written(tables.comparison(site.store, question), ending))
 
 
-@router.get("/compare/{name:path}.{ending}")
+@router.get("/compare/{name:path}.{ending:form}")
 def comparison_runs(site: Here, name: str, ending: Form) -> Response:
     """The Runs of a comparison in the order of its blocks."""
     if len(name) > MOST_CHARACTERS or not name.isprintable():
@@ -114,7 +130,7 @@ def comparison_runs(site: Here, name: str, ending: Form) -> Response:
     return written(tables.runs(found.runs), ending)
 
 
-@router.get("/regressions.{ending}")
+@router.get("/regressions.{ending:form}")
 def regression_list(request: Request, site: Here, ending: Form) -> Response:
     """Regressions with their members; `state` narrows the list."""
     chosen = text(request, "state")
@@ -122,13 +138,13 @@ def regression_list(request: Request, site: Here, ending: Form) -> Response:
     return kept(request, snapshot, lambda: written(tables.regressions(regressions.listed(site, chosen)), ending))
 
 
-@router.get("/runs/{key}.{ending}")
+@router.get("/runs/{key}.{ending:form}")
 def run_samples(site: Here, key: str, ending: Form) -> Response:
     """Every raw Sample of one Run."""
     return written(tables.samples(runs.find(site, key)), ending)
 
 
-@router.get("/builds/{name}.{ending}")
+@router.get("/builds/{name}.{ending:form}")
 def build_runs(site: Here, name: str, ending: Form) -> Response:
     """Every Run of one Build."""
     return written(tables.runs(builds.find(site, name).runs), ending)
