@@ -13,11 +13,10 @@ from typing import Any
 
 from perfd.bench.ask import Asker
 from perfd.bench.dialects import Dialect, Greedy, Scored, dialect
-from perfd.bench.engine import EngineError, Server
+from perfd.bench.engine import Server
 from perfd.bench.measured import Measured
 from perfd.domain.identity import Json
 from perfd.domain.job import Job
-from perfd.domain.run import FailureKind
 from perfd.errors import BadInputError
 
 LEAST_POSITIONS = 256
@@ -117,14 +116,13 @@ def _comparable(answer: Greedy, reference: Reference, index: int) -> tuple[Seque
 
 
 def reference_for(document: Mapping[str, Any], weights_sha256: str) -> Reference:
-    """The stored output for these weights; raises EngineError when there is none, as then nothing can be said."""
+    """The stored output for these weights; raises BadInputError when there is none: a person must make one."""
     for one in document["references"]:
         if one["weights_sha256"] == weights_sha256:
             ids = tuple(tuple(answer) for answer in one["ids"])
             pieces = tuple(tuple(answer) for answer in one["pieces"])
             return Reference(weights_sha256, str(one["engine"]), str(one["revision"]), ids, pieces)
-    raise EngineError(
-        FailureKind.HARNESS,
+    raise BadInputError(
         f"there is no reference output for the weights {weights_sha256[:12] or '(none)'}; "
         "make one with `python -m perfd.bench.reference` (docs/suites.md)",
     )

@@ -40,6 +40,8 @@ class Finding:
     state: RunState
     failure: FailureKind
     sentence: str
+    hopeless: bool = False
+    """Whether trying again would end the same."""
 
 
 def main(arguments: list[str]) -> int:
@@ -93,7 +95,7 @@ def _outcome(job: Job, watcher: Watcher) -> Measured | longrun.Came | Finding:
         sick = why_sick(watcher.states)
         return Finding(RunState.FAILED, FailureKind.DEVICE if sick else error.failure, sick or error.sentence)
     except PerfdError as error:
-        return Finding(RunState.FAILED, FailureKind.HARNESS, error.message)
+        return Finding(RunState.FAILED, FailureKind.HARNESS, error.message, hopeless=error.permanent)
     except Exception as error:  # noqa: BLE001 - the outermost line of the child: its own fault is a result with a traceback
         traceback.print_exc()
         return Finding(RunState.FAILED, FailureKind.HARNESS, f"perfd's own fault: {type(error).__name__}: {error}")
@@ -126,7 +128,9 @@ def with_measured(about: Results, measured: Measured, job: Job) -> Results:
 
 def with_finding(about: Results, finding: Finding, job: Job) -> Results:
     """What went wrong, with the ends of the logs."""
-    return replace(about, state=finding.state, failure=finding.failure, reason=finding.sentence, log_tail=log_tail(job.work))
+    extra = {**about.extra, results_file.HOPELESS: True} if finding.hopeless else about.extra
+    end = replace(about, state=finding.state, failure=finding.failure, reason=finding.sentence, extra=extra)
+    return replace(end, log_tail=log_tail(job.work))
 
 
 def _measure(job: Job, watcher: Watcher) -> Measured | longrun.Came:

@@ -45,7 +45,7 @@ class Compared:
 
 
 def measure(job: Job, data: Path, speaks: Dialect, asker: Asker) -> Measured:
-    """Samples of `kl_nats`, one a document; raises EngineError where the weights have no reference."""
+    """Samples of `kl_nats`, one a document; raises BadInputError where the weights have no reference."""
     given = job.workload.parameters
     reference = reference_of(read_json(data / str(given["reference"])), job.model.sha256 if job.model else "")
     texts = data / str(given["documents"])

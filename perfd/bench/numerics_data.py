@@ -15,9 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfd.bench.dialects import Scored
-from perfd.bench.engine import EngineError
 from perfd.domain.identity import Json
-from perfd.domain.run import FailureKind
 from perfd.errors import BadInputError
 
 OWN_TOKEN = 0
@@ -98,12 +96,11 @@ def unpack(text: str, kind: str) -> npt.NDArray[Any]:
 
 
 def reference_of(document: Mapping[str, Any], weights_sha256: str) -> NumericsReference:
-    """The stored view for these weights; raises EngineError when there is none, as then nothing can be said."""
+    """The stored view for these weights; raises BadInputError when there is none: a person must make one."""
     for one in document["references"]:
         if one["weights_sha256"] == weights_sha256:
             return _read(one)
-    raise EngineError(
-        FailureKind.HARNESS,
+    raise BadInputError(
         f"there are no reference log-probabilities for the weights {weights_sha256[:12] or '(none)'}; "
         "make them with `python -m perfd.bench.numerics_reference` (docs/accuracy.md)",
     )

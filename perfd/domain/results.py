@@ -32,6 +32,8 @@ MOST_CHARACTERS = 1_000_000
 MOST_NAME_CHARACTERS = 200
 LARGEST_WHOLE = 2**63 - 1
 LOG_TAIL_CHARACTERS = 8_000
+HOPELESS = "hopeless"
+"""Among `extra`, true where trying again would end the same: a permanent error of perfd's, which a person must mend first."""
 
 
 @dataclass(frozen=True)

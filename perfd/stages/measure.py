@@ -16,7 +16,7 @@ from perfd.bench.taken import taken
 from perfd.domain.job import Job
 from perfd.domain.metric import METRICS, Metric, MetricKind
 from perfd.domain.model import Model
-from perfd.domain.results import MetricSamples, Results
+from perfd.domain.results import HOPELESS, MetricSamples, Results
 from perfd.domain.run import FailureKind, RunState
 from perfd.errors import PerfdError
 from perfd.rules.judge import reduce_samples
@@ -152,7 +152,7 @@ def _blamed(results: Results, free_bytes: int, work: Path) -> Results:
 
 def is_hopeless(results: Results) -> bool:
     """Whether trying again would end the same: a permanent error of perfd's, which a person must mend first."""
-    return bool(results.extra.get("hopeless"))
+    return bool(results.extra.get(HOPELESS))
 
 
 def _failed(sentence: str, now: datetime, *, hopeless: bool = False) -> Results:
@@ -165,7 +165,7 @@ def _failed(sentence: str, now: datetime, *, hopeless: bool = False) -> Results:
         failure=FailureKind.HARNESS,
         reason=sentence,
         harness_version=HARNESS_VERSION,
-        extra={"hopeless": True} if hopeless else {},
+        extra={HOPELESS: True} if hopeless else {},
     )
 
 

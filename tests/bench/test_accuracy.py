@@ -23,6 +23,7 @@ from perfd.domain.results import Results
 from perfd.domain.run import FailureKind, RunState
 from perfd.domain.suite import WorkloadClass
 from perfd.errors import BadInputError
+from perfd.stages.measure import is_hopeless
 
 JobMaker = Callable[..., Job]
 TEXTS = {"documents": [{"name": "a", "text": "steady as she goes " * 40}, {"name": "b", "text": "all hands on deck " * 40}]}
@@ -189,10 +190,20 @@ def test_a_reference_of_an_unknown_engine_is_refused(tmp_path: Path) -> None:
 
 
 def test_other_weights_have_no_reference() -> None:
-    with pytest.raises(EngineError) as caught:
+    with pytest.raises(BadInputError) as caught:
         reference_for({"references": []}, "b" * 64)
 
-    assert "perfd.bench.reference" in caught.value.sentence
+    assert "perfd.bench.reference" in caught.value.message
+
+
+def test_a_run_without_a_reference_would_end_the_same_again(score: Callable[..., Results], tmp_path: Path) -> None:
+    (tmp_path / "reference.json").write_text(json.dumps({"prompts": ["one two"], "references": []}))
+
+    results = score(parameters=GREEDY)
+
+    assert results.failure is FailureKind.HARNESS
+    assert "there is no reference output" in results.reason
+    assert is_hopeless(results)
 
 
 def test_agreement_is_counted_place_by_place() -> None:

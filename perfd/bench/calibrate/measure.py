@@ -128,7 +128,7 @@ def calibration_server(stream: StreamPlan) -> Iterator[int]:
         try:
             line = process.stdout.readline()
             if not line.strip().isdigit():
-                raise PerfdError("the calibration server did not start; its complaint stands above")
+                raise PerfdError("the calibration server did not start; its complaint stands above", permanent=False)
             yield int(line)
         finally:
             process.stdin.close()
