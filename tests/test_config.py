@@ -205,6 +205,18 @@ def test_a_word_that_only_contains_token_is_no_secret() -> None:
     assert {"TOKENIZERS_PARALLELISM": "false", "MAX_TOKENS": "3"} == engine.launch.environment
 
 
+def test_a_number_of_tokens_is_no_secret_and_a_token_that_is_none_is() -> None:
+    counted = "TINY_FIRST_TOKEN_S = 0.05, EOS_TOKEN_ID = '2'"
+    hidden = "HF_TOKEN = 5, HF_TOKEN_2 = 'hf_x', TOKEN_1 = '12345678901234', TOKEN_SECRET_1 = 1"
+    whole = ENGINE.replace("launch = {", f"launch = {{ environment = {{ {counted} }},")
+
+    (engine,) = load(whole).engines
+    told = mistakes(ENGINE.replace("launch = {", f"launch = {{ environment = {{ {hidden} }},"))
+
+    assert {"TINY_FIRST_TOKEN_S": "0.05", "EOS_TOKEN_ID": "2"} == engine.launch.environment
+    assert 4 == sum("looks like a secret" in one for one in told)
+
+
 def test_an_address_with_a_password_is_a_secret() -> None:
     (told,) = mistakes(ENGINE.replace('"tiny" }', '"https://me:hidden@example.org/x.git" }'))
 

@@ -1,5 +1,6 @@
 """Secrets never stand in perfd.toml: a file is committed, copied and shown."""
 
+import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -11,6 +12,9 @@ from perfd.config.table import Mistakes, Table
 _SECRET = re.compile(
     r"(?:^|[_-])(?:password|passwd|passphrase|token|secret|credentials?|api_?key|private_?key|access_?key)(?:$|[_-])"
 )
+_COUNTED = re.compile(r"(?:^|[_-])token[_-](?!.*(?:password|passwd|passphrase|secret|credential|key))")
+"""A token that goes on is most often one of a model's: `FIRST_TOKEN_S`, `eos_token_id`. A number tells which it is."""
+_LONGEST_NUMBER = 12
 _INSTEAD = (
     ("database", "PERFD_DATABASE_URL"),
     ("postgres", "PERFD_DATABASE_URL"),
@@ -22,8 +26,8 @@ _INSTEAD = (
 
 def refuse_secrets(mistakes: Mistakes, document: dict[str, Any]) -> None:
     """Every key that sounds like a secret is told, with the environment variable that takes its place."""
-    for place in _keys(document):
-        if _is_secret(str(place[-1])):
+    for place, value in _entries(document):
+        if _is_secret(str(place[-1]), value):
             mistakes.add(place, f'"{place[-1]}" looks like a secret, which perfd.toml never holds; {_instead(place)}')
 
 
@@ -33,7 +37,7 @@ def drop_secrets(value: Any) -> Any:
         return [drop_secrets(item) for item in value]
     if not isinstance(value, dict):
         return value
-    return {key: drop_secrets(item) for key, item in value.items() if not _is_secret(key)}
+    return {key: drop_secrets(item) for key, item in value.items() if not _is_secret(key, item)}
 
 
 def refuse_address_with_password(table: Table, key: str, address: str) -> None:
@@ -48,19 +52,33 @@ def refuse_address_with_password(table: Table, key: str, address: str) -> None:
         )
 
 
-def _is_secret(key: str) -> bool:
+def _is_secret(key: str, value: Any) -> bool:
     small = key.lower()
-    return (_SECRET.search(small) is not None and not small.endswith("_file")) or small == "database_url"
+    if small == "database_url":
+        return True
+    counted = _COUNTED.search(small) is not None and _is_number(value)
+    return _SECRET.search(small) is not None and not small.endswith("_file") and not counted
 
 
-def _keys(value: Any, place: Place = ()) -> Iterator[Place]:
+def _is_number(value: Any) -> bool:
+    """Whether it is one that a person wrote, as text or not; longer ones may be anything."""
+    if not isinstance(value, str | int | float) or len(str(value)) > _LONGEST_NUMBER:
+        return False
+    try:
+        return math.isfinite(float(value))
+    except ValueError:
+        return False
+
+
+def _entries(value: Any, place: Place = ()) -> Iterator[tuple[Place, Any]]:
+    """Every key of the document with its place and value."""
     if isinstance(value, dict):
         for key, item in value.items():
-            yield (*place, key)
-            yield from _keys(item, (*place, key))
+            yield (*place, key), item
+            yield from _entries(item, (*place, key))
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _keys(item, (*place, index))
+            yield from _entries(item, (*place, index))
 
 
 def _instead(place: Place) -> str:
