@@ -21,6 +21,7 @@ from perfd.site import (
     charts,
     compare,
     devices,
+    explore,
     exports,
     feed,
     health,
@@ -37,9 +38,11 @@ from perfd.site import (
     runs,
     series,
     status,
+    things,
     triage,
 )
 from perfd.site.headers import HeadAsGet, SecurityHeaders
+from perfd.site.openapi import described
 from perfd.site.site import Site
 from perfd.site.static import KeptFiles, web_folder
 from perfd.site.templates import Pages
@@ -54,6 +57,7 @@ PAGES = (
     home,
     series,
     charts,
+    explore,
     runs,
     builds,
     regressions,
@@ -121,9 +125,11 @@ def create_app(
         app.include_router(page.router, include_in_schema=False)
     app.include_router(api.router)
     app.include_router(asking.router)
+    app.include_router(things.router)
     app.include_router(results.router)
     app.include_router(launches.api)
     app.mount("/static", KeptFiles(directory=web_folder() / "static"))
+    app.openapi = described(app, ordinary=app.openapi)  # type: ignore[method-assign]  # FastAPI's own way to amend it
     add_troubles(app)
     # Level 9, the default, takes forty times as long as level 1 for a chart's numbers, and saves a fifth of the bytes.
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=1)

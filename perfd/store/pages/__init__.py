@@ -7,12 +7,26 @@ from datetime import datetime
 from sqlalchemy import Engine, Text, func, select
 
 from perfd.domain.occasion import Occasion
+from perfd.domain.results import MetricSamples
 from perfd.domain.run import OccasionKind
 from perfd.domain.suite import WorkloadClass
 from perfd.domain.verdict import RegressionState
 from perfd.store import occasions as asking
 from perfd.store import tables
-from perfd.store.pages import chosen, columns, comparing, latest_columns, nights, occasions, related, run_list, runs, series, status, triage
+from perfd.store.pages import (
+    chosen,
+    columns,
+    comparing,
+    latest_columns,
+    nights,
+    occasions,
+    related,
+    run_list,
+    runs,
+    series,
+    status,
+    triage,
+)
 from perfd.store.pages.chosen import UNJUDGED, SeriesFilter
 from perfd.store.pages.columns import Columns, Window
 from perfd.store.pages.comparing import Apart, Question, Sorting
@@ -147,6 +161,11 @@ class Pages:
         """One page of the Series that two nights or two Builds measured, and how all of them lie apart."""
         with self.engine.begin() as connection:
             return comparing.differing(connection, question)
+
+    def samples_between(self, question: Question, series_id: int) -> tuple[MetricSamples, MetricSamples] | None:
+        """The raw Samples behind both Points of one Series that two sides measured; absent where one side has none."""
+        with self.engine.begin() as connection:
+            return comparing.samples(connection, question, series_id)
 
     def spans(self, since: Mapping[int, datetime]) -> dict[int, Span]:
         """What came of the nights from those moments on, by how many nights were due since each."""
