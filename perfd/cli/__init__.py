@@ -26,7 +26,7 @@ def main(context: click.Context, config_path: Path | None) -> None:
 
 
 _STAGES = ("watch", "plan", "build", "measure", "judge", "confirm", "report", "work")
-_OWN = ("bisect", "ci", "compare", "detect", "device", "doctor", "kernels", "load", "nightly", "regression", "serve")
+_OWN = ("bisect", "ci", "compare", "detect", "device", "doctor", "kernels", "load", "nightly", "regression", "serve", "token")
 main.modules = {
     "db": "perfd.cli.database",
     "export": "perfd.cli.exporting",

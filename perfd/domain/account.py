@@ -1,7 +1,7 @@
 """Who asks perfd for something, and what they may do: roles, rights, visitors, tokens, sessions, and the audit log."""
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 
@@ -71,6 +71,17 @@ class Visitor:
     scope: Scope = Scope()
     token_id: int | None = None
     session_id: int | None = None
+
+
+@dataclass(frozen=True)
+class NewToken:
+    """A token that is to be made."""
+
+    label: str
+    role: Role
+    scope: Scope
+    created_by: str
+    lasts: timedelta
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,14 @@
-"""The one table of what each role may do."""
+"""The one table of what each role may do, and what a token may be."""
 
 from collections.abc import Mapping
+from datetime import timedelta
 from types import MappingProxyType
 
-from perfd.domain.account import Right, Role, Scope
+from perfd.domain.account import NewToken, Right, Role, Scope
+from perfd.errors import BadInputError
 
+MOST_DAYS = 730
+LONGEST_LABEL = 60
 _READS = frozenset({Right.READ, Right.FOLLOW})
 RIGHTS: Mapping[Role, frozenset[Right]] = MappingProxyType(
     {
@@ -36,3 +40,14 @@ def outside(scope: Scope, engine: str, device: str | None = None) -> str:
     if device is not None and scope.devices and device not in scope.devices:
         return f'this token is for the devices {", ".join(scope.devices)} and not for "{device[:100]}"'
     return ""
+
+
+def token_of(label: str, role: str, days: str, scope: Scope, by: str) -> NewToken:
+    """A token as words ask for it; raises BadInputError."""
+    if not label or len(label) > LONGEST_LABEL or not label.isprintable():
+        raise BadInputError(f"a token needs a label of at most {LONGEST_LABEL} characters that says what it is for")
+    if role not in set(Role):
+        raise BadInputError(f"a token's role is one of {', '.join(Role)}")
+    if not days.isascii() or not days.isdigit() or len(days) > 4 or not 1 <= int(days) <= MOST_DAYS:
+        raise BadInputError(f"a token lasts for 1 to {MOST_DAYS} days")
+    return NewToken(label, Role(role), scope, by, timedelta(days=int(days)))

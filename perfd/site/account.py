@@ -1,26 +1,22 @@
 """The pages about people: who I am here, my sessions, tokens, and who did what."""
 
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from perfd.domain.account import AccessToken, Right, Role, Scope, Visitor
-from perfd.errors import BadInputError
-from perfd.rules.rights import RIGHTS, may
+from perfd.domain.account import AccessToken, NewToken, Right, Role, Scope, Visitor
+from perfd.rules.rights import RIGHTS, may, token_of
 from perfd.site.forms import Form
 from perfd.site.parameters import Limit, Offset, linker
 from perfd.site.site import Here, Site
 from perfd.site.troubles import NotHereError
 from perfd.site.visitors import Asking
 from perfd.site.writing import needs
-from perfd.store.access_tokens import NewToken, new_secret
+from perfd.store.access_tokens import new_secret
 
 router = APIRouter()
-MOST_DAYS = 730
-LONGEST_LABEL = 60
 Admin = Annotated[Visitor, Depends(needs(Right.TOKENS))]
 Auditor = Annotated[Visitor, Depends(needs(Right.AUDIT))]
 Known = Annotated[Visitor, Depends(needs(None))]
@@ -71,17 +67,6 @@ def asked(fields: Mapping[str, str], by: str) -> NewToken:
     """The token that a form asks for; raises BadInputError."""
     label, role, days = (fields.get(name, "").strip() for name in ("label", "role", "days"))
     return token_of(label, role, days, Scope(_names(fields.get("engines", "")), _names(fields.get("devices", ""))), by)
-
-
-def token_of(label: str, role: str, days: str, scope: Scope, by: str) -> NewToken:
-    """A token as words ask for it; raises BadInputError."""
-    if not label or len(label) > LONGEST_LABEL or not label.isprintable():
-        raise BadInputError(f"a token needs a label of at most {LONGEST_LABEL} characters that says what it is for")
-    if role not in set(Role):
-        raise BadInputError(f"a token's role is one of {', '.join(Role)}")
-    if not days.isascii() or not days.isdigit() or len(days) > 4 or not 1 <= int(days) <= MOST_DAYS:
-        raise BadInputError(f"a token lasts for 1 to {MOST_DAYS} days")
-    return NewToken(label, Role(role), scope, by, timedelta(days=int(days)))
 
 
 def _names(text: str) -> tuple[str, ...]:

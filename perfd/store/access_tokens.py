@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import Engine, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 
-from perfd.domain.account import AccessToken, Role, Scope
+from perfd.domain.account import AccessToken, NewToken, Role, Scope
 from perfd.store import tables
 from perfd.store.writing import AnyRow, clean
 
@@ -16,17 +16,6 @@ T = tables.access_token.c
 J = tables.token_job.c
 USED_EVERY = timedelta(minutes=1)
 """How often the last use is written: not with every request of a busy pipeline."""
-
-
-@dataclass(frozen=True)
-class NewToken:
-    """A token that is to be made."""
-
-    label: str
-    role: Role
-    scope: Scope
-    created_by: str
-    lasts: timedelta
 
 
 def new_secret() -> str:
