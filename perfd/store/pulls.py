@@ -82,6 +82,7 @@ def ensure_repository(connection: Connection, seen: Repository, now: datetime) -
         values["installation"] = seen.installation
     if seen.default_branch:
         values["default_branch"] = clean(seen.default_branch)
+    _lose_name(connection, seen)
     known = select(R.name).where(R.forge == FORGE, R.number == seen.key)
     renamed = connection.execute(known.with_for_update()).scalar()
     if renamed not in {None, seen.name}:
@@ -89,6 +90,18 @@ def ensure_repository(connection: Connection, seen: Repository, now: datetime) -
     row = insert(tables.forge_repository).values(forge=FORGE, number=seen.key, **values)
     again = row.on_conflict_do_update(index_elements=[R.forge, R.number], set_=values)
     return int(connection.execute(again.returning(R.id)).scalar_one())
+
+
+def _lose_name(connection: Connection, seen: Repository) -> None:
+    """Another repository that had the name before has it no more: it was deleted, or renamed without our being told.
+
+    What was posted there is kept under a name that no repository can have, so that neither meets the other's comments.
+    """
+    others = select(R.id, R.number).where(R.forge == FORGE, R.name == seen.name, R.number != seen.key)
+    for row in connection.execute(others.with_for_update()).all():
+        lost = f"{seen.name}~{row.number}"
+        follow_renaming(connection, seen.name, lost)
+        connection.execute(update(tables.forge_repository).where(R.id == row.id).values(name=lost))
 
 
 def as_pull(row: AnyRow, pull: int, head: str) -> PullRow:

@@ -73,6 +73,21 @@ def test_a_renamed_repository_keeps_its_pull_requests(store: Store) -> None:
     assert store.posts.of(replace(comment(), repository="octo/motor").key) is not None
 
 
+def test_a_repository_takes_the_name_of_one_that_is_gone(store: Store) -> None:
+    old, gone = replace(ENGINE, name="octo/motor", key=5), replace(comment("of the old one"), repository="octo/motor")
+    store.pulls.see(replace(seen(), repository=old), NOON)
+    store.posts.want(gone, NOON)
+    opened(store)
+    store.posts.want(comment("of the new one"), NOON)
+
+    store.pulls.see(replace(seen(PullAction.CHANGED, updated_at=LATER), repository=replace(ENGINE, name="octo/motor")), LATER)
+
+    mine, theirs = store.posts.of(gone.key), store.posts.of(replace(gone, repository="octo/motor~5").key)
+    assert mine is not None
+    assert theirs is not None
+    assert ("of the new one", "of the old one") == (mine.wanted.body, theirs.wanted.body)
+
+
 def installations(store: Store) -> list[tuple[str, int | None]]:
     with store.engine.begin() as connection:
         found = connection.execute(text("SELECT name, installation FROM forge_repository ORDER BY name"))
