@@ -138,6 +138,16 @@ def test_three_hundred_files_may_be_three_thousand(faulty: FaultServer, github: 
     assert not github.merge_base(ENGINE.name, BASE, HEAD).complete
 
 
+@pytest.mark.parametrize(("ahead", "complete"), [(1, False), (0, True)])
+def test_a_comparison_that_lists_no_files_is_not_believed_to_change_none(
+    faulty: FaultServer, github: GitHub, *, ahead: int, complete: bool
+) -> None:
+    commit = {"message": "x", "committer": {"date": "2026-11-28T10:00:00Z"}}
+    faulty.compare = {"behind_by": 0, "ahead_by": ahead, "merge_base_commit": {"sha": BASE, "commit": commit}}
+
+    assert complete is github.merge_base(ENGINE.name, BASE, HEAD).complete
+
+
 @pytest.mark.parametrize(
     ("fault", "trouble", "told"),
     [

@@ -3,15 +3,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 from answers import ORDINARY, hostile
 from pull_world import TOKEN_S, PullWorld, engine_text, pull_world
 from rendered import shown, troubles
 
+from perfd.bench.cage.refuse import refusal
 from perfd.domain.answer import Answer
 from perfd.errors import BadInputError
 from perfd.forge.actions import facts_of
 from perfd.forge.artefact import read_artefact, written
 from perfd.forge.comment import comment_of
+
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 @pytest.fixture
@@ -91,6 +95,40 @@ def test_a_shallow_checkout_is_told_what_to_fetch(world: PullWorld) -> None:
     assert 3 == done.returncode
     assert "share no history" in done.stderr
     assert "fetch-depth: 0" in done.stderr
+
+
+PEEPING = """
+import os, sys
+print("the host's files are", "seen" if os.path.exists({path!r}) else "hidden")
+sys.exit(3)
+"""
+
+
+@pytest.mark.parametrize(("words", "seen"), [((), "seen"), (("--cage",), "hidden")])
+def test_a_runner_that_outlives_its_job_can_cage_what_it_measures(world: PullWorld, words: tuple[str, ...], seen: str) -> None:
+    if refusal():
+        pytest.skip(f"{refusal()}: that --cage cages was not tested")
+    secret = world.folder / "secret"
+    secret.write_text("x", encoding="utf-8")
+    world.commit("Begin", {"engine.py": PEEPING.format(path=str(secret))})
+    world.pull("Peep", {"engine.py": PEEPING.format(path=str(secret)) + "# more"})
+
+    code, answered = world.answered("ci", "--suite", "texts", "--onto", "main", "--head", "refs/pull/7/head", *words)
+
+    assert 2 == code
+    assert {f"the host's files are {seen}"} == {line for line in answered["markdown"].split("\n") if "the host's files" in line}
+
+
+def test_the_privileged_workflow_unpacks_and_runs_nothing_of_the_fork() -> None:
+    measuring, commenting = list(yaml.safe_load_all((DOCS / "github_actions.yml").read_text(encoding="utf-8")))
+    steps = commenting["jobs"]["comment"]["steps"]
+    (unpacked,) = [step["with"]["path"] for step in steps if "download-artifact" in step.get("uses", "")]
+
+    # Beside the runner's own files the artefact could bring another event, or variables for the next step.
+    assert "${{ runner.temp }}/fork" == unpacked
+    assert not [step for step in steps if "checkout" in step.get("uses", "")]
+    assert not [step for step in steps if "${{" in step.get("run", "")]
+    assert ({"contents": "read"}, "pull_request") == (measuring["permissions"], next(iter(measuring[True])))
 
 
 def written_to(path: Path, text: str) -> Path:
