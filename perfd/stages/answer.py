@@ -17,8 +17,9 @@ from perfd.rules.suspects import epoch_difference
 from perfd.stages.aa import Believed, failing
 from perfd.stages.comparison import PLACES_A_BLOCK, Line, is_told, look
 from perfd.stages.context import Context
+from perfd.stages.members import is_waited_for
 from perfd.store.pages import SeriesFilter
-from perfd.store.records import ArmSamples, RunPage
+from perfd.store.records import ArmSamples, RunPage, RunRow
 
 WINDOW = timedelta(days=30)
 """How far back A/A comparisons count."""
@@ -54,7 +55,7 @@ def answer_of(context: Context, occasion: Occasion, asking: Asking) -> Answer:
         against=asking.against,
         verdict=found.verdict,
         rows=tuple(_rows(context, found.lines, around, asking, page)),
-        unmeasured=tuple(_unmeasured(context, blocks)),
+        unmeasured=tuple(_unmeasured(context, blocks, found.lines)),
         now=context.now(),
         device=around.device,
         environment=around.environment,
@@ -153,19 +154,30 @@ def _series(context: Context, asking: Asking) -> dict[tuple[str, str, str, str, 
     }
 
 
-def _unmeasured(context: Context, blocks: Sequence[ArmSamples]) -> Iterator[Unmeasured]:
-    """Each Workload of which one arm gave nothing, with the reason and the log of the first Run that failed."""
+def _unmeasured(context: Context, blocks: Sequence[ArmSamples], lines: Sequence[Line]) -> Iterator[Unmeasured]:
+    """Each Workload of which one arm gave nothing, with the reason and the log of the first Run that failed.
+
+    And each with a Metric that one arm never gave: what cannot be compared any more is not what everything was measured of.
+    """
     for (workload, model), group in groupby(blocks, key=lambda one: (one.run.workload, one.run.model)):
         runs = [one.run for one in group]
         missing = {Arm.BASE, Arm.HEAD} - {run.arm for run in runs if run.state is RunState.DONE}
         if not missing:
+            mine = [line for line in lines if (line.workload, line.model) == (workload, model)]
+            lost = [line.metric.name for line in mine if not line.pairs and is_waited_for(line.metric)]
+            if lost:
+                yield Unmeasured(_named(runs[0], workload, model), f"only one arm gave {', '.join(lost)}")
             continue
         arms = " and ".join(sorted(missing))
         bad = next((run for run in runs if run.arm in missing and run.failure is not None), None)
-        what = f"{runs[0].workload_class} {workload}{f' ({model})' if model else ''}, {arms}"
+        what = f"{_named(runs[0], workload, model)}, {arms}"
         page = None if bad is None else context.store.pages.run_page(bad.key)
         reason = NOT_YET if bad is None else f"{bad.failure}: {bad.reason}"
         yield Unmeasured(what, reason, "" if page is None else page.log_tail)
+
+
+def _named(run: RunRow, workload: str, model: str) -> str:
+    return f"{run.workload_class} {workload}{f' ({model})' if model else ''}"
 
 
 def _environment(context: Context, done: Sequence[ArmSamples]) -> str:

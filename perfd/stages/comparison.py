@@ -221,7 +221,15 @@ def _line(runs: Sequence[ArmSamples], metric: Metric, decision: PairDecision) ->
     if len({one.hardware_hash for one in runs if one.hardware_hash is not None}) > 1:
         why = "the blocks ran on different hardware or clock policies"
         decision = PairDecision(Verdict(Outcome.NOT_COMPARABLE, why, DETECTOR, len(pairs)), more=False)
+    if is_one_sided(runs, metric):
+        decision = replace(decision, more=False)
     return line_of(runs, metric, pairs, decision)
+
+
+def is_one_sided(runs: Sequence[ArmSamples], metric: Metric) -> bool:
+    """Whether one arm never gives the Metric, however often it is measured: a head that hides it must not spend the cap."""
+    done = {arm: [one for one in runs if one.run.arm is arm and one.run.state is RunState.DONE] for arm in (Arm.BASE, Arm.HEAD)}
+    return any(len(each) > 1 and not any(metric.name in _values(one) for one in each) for each in done.values())
 
 
 def samples_of(runs: Sequence[ArmSamples], metric: str, arm: Arm) -> list[tuple[float, ...]]:

@@ -182,6 +182,19 @@ def test_a_stranger_who_never_stops_talking_is_heard_no_more(one: Answered, worl
     assert 22 == one.forge.asked
 
 
+def test_a_head_that_hides_a_metric_is_not_green_and_spends_no_cap(one: Answered, world: PullWorld) -> None:
+    one.hidden = "itl_s"
+    one.pull(head(world, "Hide"))
+    one.finish()
+
+    assert Conclusion.NEUTRAL is one.check.conclusion
+    assert "1 workload was not measured" in one.check.title
+    assert "only one arm gave itl_s" in one.comments["1"].body.replace("\\", "")
+    occasion = one.jobs[-1].occasion
+    assert occasion is not None
+    assert 24 > sum(one.context.store.runs.counts(occasion).values())
+
+
 @dataclass
 class Pushing(Silent):
     """Somebody pushes at the worst moment: after the comparison was planned, before its job knows of it."""
