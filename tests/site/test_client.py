@@ -1,0 +1,76 @@
+"""The client of the package against the real site."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import httpx
+import pytest
+
+from perfd.client import Client
+from perfd.domain.environment import Device, Environment
+from perfd.domain.metric import Better
+from perfd.domain.results import MetricSamples, Results
+from perfd.domain.run import RunState
+from perfd.errors import BadInputError, PerfdError
+
+AT = datetime(2026, 3, 1, tzinfo=UTC)
+RESULTS = Results(
+    state=RunState.DONE,
+    samples=(MetricSamples("tpot_s", "s", Better.LOWER, (0.01, 0.02, 0.03)),),
+    started_at=AT,
+    finished_at=AT,
+    environment=Environment(Device("box", "cpu", "cpu:EPYC"), {}, "unknown", {}),
+    run={"subject": "elsewhere", "revision": "r1", "workload": "mine"},
+)
+
+
+@pytest.fixture
+def client(filled: httpx.Client) -> Iterator[Client]:
+    with Client(str(filled.base_url)) as made:
+        yield made
+
+
+def test_every_series_is_listed_and_its_points_are_read(client: Client) -> None:
+    found = list(client.series(class_="chat"))
+    points = client.points(found[0].id)
+
+    assert {"chat"} == {one.document["class"] for one in found}
+    assert found[0].value == points.values[-1]
+    assert len(points) == len(points.runs) == len(points.revisions) == 16
+
+
+def test_a_run_says_how_it_is_measured_again(client: Client) -> None:
+    key = client.points(1).runs[-1]
+
+    assert client.run(key)["reproduce"]["command"].startswith("perfd compare ")
+    assert key in {row["key"] for row in client.runs(limit=500).rows}
+
+
+def test_regressions_status_and_tables_are_read(client: Client) -> None:
+    assert {one["state"] for one in client.regressions(only_open=True)} <= {"suspect", "detected", "confirmed", "owned"}
+    assert client.status()["sentence"]
+    assert client.table("/series/1?start=2").startswith(b"series,place,")
+    assert len(client.latest(class_="chat")["value"]) == len(list(client.series(class_="chat")))
+
+
+def test_an_answer_that_has_not_changed_is_the_same_object(client: Client) -> None:
+    assert client.get("/api/v1/series/1") is client.get("/api/v1/series/1")
+
+
+def test_what_the_site_refuses_is_raised_with_its_sentence(client: Client) -> None:
+    with pytest.raises(BadInputError, match="There is no Series 999"):
+        client.points(999)
+
+
+def test_a_site_that_is_away_is_told() -> None:
+    with Client("http://127.0.0.1:9", timeout_s=2) as away, pytest.raises(PerfdError, match="does not answer"):
+        away.status()
+
+
+def test_results_are_handed_in_once(client: Client) -> None:
+    first, second = client.send(RESULTS, "key 1"), client.send(RESULTS, "key 1")
+
+    assert (True, False, first.run) == (first.new, second.new, second.run)
+    with pytest.raises(BadInputError, match="other results stand under this key"):
+        client.send(replace(RESULTS, samples=()), "key 1")
