@@ -17,6 +17,7 @@ from perfd.forge import github_login
 from perfd.schedule import start_clock
 from perfd.site.app import create_app
 from perfd.site.serve import LOOPBACK, PORT, listen, serve_site
+from perfd.stages.about import about
 from perfd.stages.alarms import keep_watch
 from perfd.stages.attend import answer_pulls, converse
 from perfd.stages.context import Context
@@ -123,9 +124,14 @@ def _in_background(name: str, work: Callable[[], object], context: Context, paus
             try:
                 work()
             except PerfdError as error:
-                context.tell.say(name, error.message)
+                trouble = error.message
             except DATABASE_GONE as error:
-                context.tell.say(name, f"the database does not answer ({said(error)})")
+                trouble = f"the database does not answer ({said(error)})"
+            else:
+                trouble = ""
+            if trouble:
+                with about(level="warning"):
+                    context.tell.say(name, trouble)
             context.over.wait(pause_s)
 
     thread = threading.Thread(target=keep_on, name=name, daemon=True)
