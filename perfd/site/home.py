@@ -4,15 +4,16 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from fastapi import APIRouter, Request
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, Response
 
 from perfd.domain.verdict import Outcome
 from perfd.site import believed, sentences, underway
 from perfd.site.choosing import Choice, chosen_of, parts_of
+from perfd.site.fresh import kept
 from perfd.site.parameters import Limit, Offset, linker
 from perfd.site.regressions import words
 from perfd.site.rows import CLASS_WORDS, groups, run_label, unmeasured_word
-from perfd.site.site import Here
+from perfd.site.site import Here, Site
 from perfd.site.spans import columns, sentence
 from perfd.site.status import without_result
 from perfd.store.records import NightSummary
@@ -35,17 +36,28 @@ class Night(NamedTuple):
 
 
 @router.get("/")
-def home(request: Request, site: Here, offset: Offset = 0, limit: Limit = 100) -> HTMLResponse:
-    """The home page."""
+def home(request: Request, site: Here, offset: Offset = 0, limit: Limit = 100) -> Response:
+    """The home page: made again when anything was written, and every minute, for it says how long things are ago."""
+    now = site.clock()
+    version = f"{site.started} {now:%Y-%m-%dT%H:%M} {site.store.pages.snapshot()}"
+    return kept(request, version, lambda: _page(request, site, offset, limit), alike=True)
+
+
+def _page(request: Request, site: Site, offset: int, limit: int) -> HTMLResponse:
+    """The page; while a night is written, what tells of Series is made again only where one of them moved."""
     now = site.clock()
     status = site.store.pages.status()
     chosen = chosen_of(request)
     fold = chosen == Choice()
-    listed = site.store.pages.series_list(chosen.series, tuple(CLASS_WORDS), offset, limit, fold=fold)
+    version = site.store.pages.version()
+    listed = site.memory.fact(
+        ("list", version, chosen, offset, limit),
+        lambda: site.store.pages.series_list(chosen.series, tuple(CLASS_WORDS), offset, limit, fold=fold),
+    )
     shown = listed.total - sum(listed.quiet.values())
     unanswered = site.store.regressions.unanswered()
     next_night = site.next_night(now)
-    spans = columns(site, status.last_night, now)
+    spans = columns(site, status.last_night, now, version)
     return site.pages.show(
         "home.html",
         here="/",
@@ -62,7 +74,7 @@ def home(request: Request, site: Here, offset: Offset = 0, limit: Limit = 100) -
         next_night=next_night,
         until_s=(next_night - now).total_seconds(),
         queue=sum(one.queued for one in status.queue),
-        parts=parts_of(site.store.pages.choices(), chosen),
+        parts=parts_of(site.memory.fact(("choices", version), site.store.pages.choices), chosen),
         filtered=not fold,
         groups=groups(listed, ends=offset + limit >= shown),
         total=listed.total,

@@ -30,13 +30,15 @@ class Column(NamedTuple):
     """The day from which on /compare shows the Series; "" for last night alone."""
 
 
-def columns(site: Site, night: NightSummary | None, now: datetime) -> list[Column]:
-    """Last night and both spans; none before the first night."""
+def columns(site: Site, night: NightSummary | None, now: datetime, version: str) -> list[Column]:
+    """Last night and both spans; none before the first night. `version` is that of all Series."""
     if night is None:
         return []
     last = night.row.occasion.nominal_at
     spans = site.store.pages.spans({days: last - timedelta(days=days - 1, hours=1) for days in (1, *DAYS)})
-    moved = {found.days: _moved(found) for found in site.store.pages.movements(now)}
+    hour = now.replace(minute=0, second=0, microsecond=0)  # a Point is old after three days, and nobody counts their seconds
+    movements = site.memory.fact(("movements", version, hour), lambda: site.store.pages.movements(hour))
+    moved = {found.days: _moved(found) for found in movements}
     moved[1] = tuple((outcome.value, number) for outcome, number in night.verdict_counts.items())
     return [_column(site, span, moved[days], last, now) for days, span in spans.items()]
 

@@ -16,6 +16,7 @@ from perfd.errors import BadInputError
 from perfd.store import migrate, tables
 from perfd.store.access_tokens import AccessTokens
 from perfd.store.alarms import Alarms
+from perfd.store.alive import look_before_use
 from perfd.store.arrivals import Arrivals
 from perfd.store.audit import Audit
 from perfd.store.bisects import Bisects
@@ -288,4 +289,6 @@ def with_driver(url: str) -> str:
 
 def make_engine(url: str) -> Engine:
     """An engine whose connections survive a restart of the server."""
-    return create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": 10, "application_name": "perfd"})
+    engine = create_engine(url, connect_args={"connect_timeout": 10, "application_name": "perfd"})
+    look_before_use(engine)
+    return engine
