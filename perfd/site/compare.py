@@ -12,6 +12,7 @@ from perfd.domain.run import Arm, OccasionKind, RunState
 from perfd.domain.verdict import Outcome
 from perfd.errors import BadInputError
 from perfd.site import comparing
+from perfd.site.choosing import WORDS
 from perfd.site.fresh import kept
 from perfd.site.numbers import scale_of
 from perfd.site.parameters import MOST_CHARACTERS, Limit, Offset, linker
@@ -25,6 +26,8 @@ router = APIRouter()
 MOST_LISTED = 1000
 NIGHTS = 60
 """Nights that the form lets choose from."""
+SIDES = {"subject": "engines", "device": "devices", "model": "models", "quantisation": "quantisations"}
+"""Parts of a key in which the form lets two sides differ; an address takes the others too."""
 ORDER = (Outcome.WORSE, Outcome.BETTER, Outcome.SAME, Outcome.UNSURE, Outcome.NOT_COMPARABLE)
 
 
@@ -35,9 +38,11 @@ def comparisons(request: Request, site: Here, offset: Offset = 0, limit: Limit =
     if question is not None:
         return kept(request, site.page_version(), lambda: comparing.show(request, site, question), alike=True)
     found = site.store.pages.occasions(OccasionKind.COMPARE, last=MOST_LISTED)
+    choices = site.store.pages.choices()
     return site.pages.show(
         "comparisons.html",
         nights=[row.occasion.nominal_at for row in site.store.pages.nights(NIGHTS)],
+        sides=[(part, word, choices[WORDS[part]]) for part, word in SIDES.items() if len(choices[WORDS[part]]) > 1],
         here="/compare",
         sentence=f"{plural(len(found), 'comparison')} measured or under way."
         if found

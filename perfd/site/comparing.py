@@ -1,5 +1,6 @@
 """Two nights, days or Builds Series by Series: read from the address, and as the lines of a table."""
 
+from statistics import median
 from typing import Any
 from urllib.parse import urlencode
 
@@ -7,7 +8,8 @@ from fastapi import Request
 from starlette.responses import HTMLResponse
 
 from perfd.errors import BadInputError
-from perfd.site.choosing import chosen_of, parts_of
+from perfd.site.choosing import WORDS, chosen_of, parts_of
+from perfd.site.drawing import strip
 from perfd.site.numbers import scale_of
 from perfd.site.parameters import linker, text
 from perfd.site.rows import CLASS_WORDS, model_of
@@ -15,8 +17,11 @@ from perfd.site.sentences import plural
 from perfd.site.site import Site
 from perfd.site.templates import short
 from perfd.site.troubles import NotHereError
-from perfd.store.pages import Apart, Question, Sorting
-from perfd.store.records import Differing, DifferingList, Side
+from perfd.store.pages import PARTS, Apart, Question, Sorting
+from perfd.store.records import CommonMean, Differing, DifferingList, Side
+
+MOST_DIGITS = 18
+"""What a number in the database has room for."""
 
 
 def question_of(request: Request, site: Site, offset: int, limit: int) -> Question | None:
@@ -30,8 +35,9 @@ def question_of(request: Request, site: Site, offset: int, limit: int) -> Questi
     if sorting not in set(Sorting):
         raise BadInputError(f"sort is one of {', '.join(Sorting)}")
     wanted = chosen_of(request).series
-    sides = (_side(site, base), _side(site, head))
-    return Question(*sides, wanted, Apart(apart) if apart else None, Sorting(sorting), offset, limit)
+    by = text(request, "by")
+    sides = tuple(_part_side(site, by, name) if by else _side(site, name) for name in (base, head))
+    return Question(sides[0], sides[1], wanted, Apart(apart) if apart else None, Sorting(sorting), offset, limit)
 
 
 def show(request: Request, site: Site, question: Question) -> HTMLResponse:
@@ -51,7 +57,12 @@ def show(request: Request, site: Site, question: Question) -> HTMLResponse:
         every=_with(request, apart=""),
         sorts=[(one.value, _with(request, sort=one.value)) for one in Sorting],
         parts=[part for part in parts_of(site.store.pages.choices(), chosen) if part.key != "verdict"],
-        rows=[line(row) for row in found.rows],
+        rows=[line(row) | {"samples": _with(request, keep=True, samples=str(row.info.id))} for row in found.rows],
+        by=question.head.part,
+        byes=("", *PARTS),
+        means=[_mean_words(one, request) for one in found.means],
+        strips=_strips(request, site, question),
+        no_strips=_with(request, keep=True, samples=""),
         total=total,
         offset=question.offset,
         limit=question.limit,
@@ -72,8 +83,11 @@ def sentence(question: Question, found: DifferingList) -> str:
 def line(row: Differing) -> dict[str, Any]:
     """A Series as a line, both numbers in one unit."""
     scale = scale_of(row.info.metric.unit, (row.base, row.head))
+    other = "" if row.base_series in {0, row.info.id} else f"?with={row.base_series}"
     return {
         "id": row.info.id,
+        "address": f"/series/{row.info.id}{other}",
+        "interval": _between(row),
         "metric": row.info.metric.name,
         "workload": row.info.workload_name,
         "workload_class": CLASS_WORDS[row.info.workload_class],
@@ -100,6 +114,60 @@ def _side(site: Site, name: str) -> Side:
     return found
 
 
+def _between(row: Differing) -> tuple[float, float] | None:
+    """The effect between the far ends of both Points' intervals; absent where one has none, or reaches zero."""
+    if row.base_interval is None or row.head_interval is None or row.base_interval[0] <= 0.0:
+        return None
+    return row.head_interval[0] / row.base_interval[1] - 1.0, row.head_interval[1] / row.base_interval[0] - 1.0
+
+
+def _mean_words(one: CommonMean, request: Request) -> dict[str, Any]:
+    """A geometric mean with the name of its set: the filter that shows exactly these Series."""
+    return {
+        "class": CLASS_WORDS[one.workload_class],
+        "metric": one.metric,
+        "better": one.better.value,
+        "n": plural(one.n, "Series", "Series"),
+        "effect": one.effect,
+        "address": _with(request, **{"class": one.workload_class.value, "metric": one.metric}),
+    }
+
+
+def _strips(request: Request, site: Site, question: Question) -> dict[str, Any] | None:
+    """The raw Samples behind both numbers of the Series that the address names, on one scale; raises NotHereError."""
+    asked = text(request, "samples")
+    if not asked:
+        return None
+    if not (asked.isascii() and asked.isdigit() and len(asked) <= MOST_DIGITS):
+        raise BadInputError("samples is the number of one Series of the table")
+    found = site.store.pages.samples_between(question, int(asked))
+    if found is None:
+        raise NotHereError(f"Series {asked} has no raw Samples on both sides.")
+    scale = scale_of(found[0].unit, [value for one in found for value in one.values])
+    ends = [value for one in found for value in one.values]
+    span = (min(ends), max(ends))
+    rows = [
+        {
+            "word": word,
+            "n": len(one.values),
+            "median": scale.text(median(one.values)),
+            "low": scale.text(min(one.values)),
+            "high": scale.text(max(one.values)),
+            "strip": strip(one.values, f"{word}: {len(one.values)} Samples around {scale.text(median(one.values))}", span=span),
+        }
+        for word, one in zip((question.base.words, question.head.words), found, strict=True)
+    ]
+    return {"metric": found[0].name, "unit": scale.unit, "rows": rows, "series": int(asked)}
+
+
+def _part_side(site: Site, by: str, name: str) -> Side:
+    if by not in PARTS:
+        raise BadInputError(f"by is one of {', '.join(PARTS)}")
+    if name not in site.store.pages.choices()[WORDS[by]]:
+        raise NotHereError(f"No Series has the {by} {short(name, 80)}.")
+    return Side(name, f"{by} {short(name, 60)}", part=by)
+
+
 def _words(side: Side) -> dict[str, str]:
     address = f"/builds/{side.name}" if side.build_id else ""
     return {"name": side.name, "words": side.words, "address": address}
@@ -109,7 +177,8 @@ def _capital(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _with(request: Request, **changed: str) -> str:
-    """This address with some parts changed, from the first line on."""
-    kept = [(key, value) for key, value in request.query_params.multi_items() if key not in {"offset", *changed}]
+def _with(request: Request, *, keep: bool = False, **changed: str) -> str:
+    """This address with some parts changed, from the first line on unless the page is kept."""
+    dropped = {*changed} if keep else {"offset", "samples", *changed}
+    kept = [(key, value) for key, value in request.query_params.multi_items() if key not in dropped]
     return f"{request.url.path}?{urlencode(kept + [(key, value) for key, value in changed.items() if value])}"

@@ -39,20 +39,22 @@ def _range(values: Sequence[float]) -> tuple[float, float]:
     return lowest - missing / 2, max(highest - lowest, least)
 
 
-def strip(values: Sequence[float], title: str, width: int = 220, height: int = 24) -> Markup:
-    """A histogram of Samples from the smallest to the largest, with a rule at the median; "" without Samples."""
+def strip(
+    values: Sequence[float], title: str, width: int = 220, height: int = 24, span: tuple[float, float] | None = None
+) -> Markup:
+    """A histogram of Samples from the smallest to the largest (over `span` where given), a rule at the median; "" without any."""
     if not values:
         return Markup()
-    lowest, highest = min(values), max(values)
+    lowest, highest = span or (min(values), max(values))
     if lowest == highest:  # one bar in the middle: all Samples are equal
         lowest, highest = lowest - 1.0, highest + 1.0
-    span = highest - lowest
+    wide = highest - lowest
     counts = [0] * _BINS
     for value in values:
-        counts[min(_BINS - 1, int((value - lowest) / span * _BINS))] += 1
+        counts[min(_BINS - 1, int((value - lowest) / wide * _BINS))] += 1
     bar = width / _BINS
     bars = "".join(_bar(index * bar, bar, count / max(counts) * height, height) for index, count in enumerate(counts) if count)
-    middle = (statistics.median(values) - lowest) / span * width
+    middle = (statistics.median(values) - lowest) / wide * width
     return Markup(
         '<svg class="strip" width="{w}" height="{h}" viewBox="0 0 {w} {h}" role="img" aria-label="{title}"><title>{title}</title>'
         '{bars}<line x1="{m}" x2="{m}" y1="0" y2="{h}"/></svg>'

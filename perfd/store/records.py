@@ -11,7 +11,7 @@ from perfd.domain.bisect import BisectEnd, Place, StepKind, StepOutcome, Target,
 from perfd.domain.build import BuildSpec, BuildState
 from perfd.domain.environment import DeviceState, Environment
 from perfd.domain.history import History
-from perfd.domain.metric import Metric
+from perfd.domain.metric import Better, Metric
 from perfd.domain.model import Model
 from perfd.domain.occasion import Finding, Occasion, OccasionState
 from perfd.domain.results import MetricSamples
@@ -347,6 +347,8 @@ class Side:
     words: str
     occasion_id: int | None = None
     build_id: int | None = None
+    part: str = ""
+    """Where two engines, devices, … are compared: the part of the key in which they differ; `name` is its value."""
 
 
 @dataclass(frozen=True)
@@ -367,14 +369,28 @@ class Differing:
     over_noise: float | None
     """The effect, in standard deviations of a difference of two Points."""
     word: str
+    base_series: int = 0
+    """The Series on the base's side: the same one, unless the sides differ in a part of the key."""
+
+
+@dataclass(frozen=True)
+class CommonMean:
+    """The geometric mean of head over base, minus one, over all Series of one class and Metric that both sides measured."""
+
+    workload_class: WorkloadClass
+    metric: str
+    better: Better
+    n: int
+    effect: float
 
 
 @dataclass(frozen=True)
 class DifferingList:
-    """One page of such Series, and how many there are by word."""
+    """One page of such Series, how many there are by word, and what they come to by class and Metric."""
 
     rows: tuple[Differing, ...]
     counts: Mapping[str, int]
+    means: tuple[CommonMean, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -169,3 +169,49 @@ def test_an_empty_explore_says_what_to_do(empty: httpx.Client) -> None:
 
     assert "Nothing has been measured yet." in page
     assert "perfd nightly" in page
+
+
+def test_two_quantisations_are_compared_at_their_last_points(site: httpx.Client) -> None:
+    first, second = ids(site, "ttft_s")
+    values = [site.get(f"/api/v1/series/{one}").json()["data"][1][-1] for one in (first, second)]
+
+    found = site.get("/api/v1/compare?by=quantisation&base=Q4_1&head=Q8_0&metric=ttft_s").json()
+    page = site.get("/compare?by=quantisation&base=Q4_1&head=Q8_0").text
+
+    assert [pytest.approx(values[1] / values[0] - 1)] == [one["effect"] for one in found["series"]]
+    assert f'href="/series/{second}?with={first}"' in page
+    assert "Series that are equal in all but their quantisation" in words(page)
+
+
+def test_a_geometric_mean_names_its_set_and_keeps_classes_apart(site: httpx.Client) -> None:
+    page = site.get("/compare?by=quantisation&base=Q4_1&head=Q8_0").text
+
+    assert "1 Series of chat, ttft_s" in words(page)
+    assert "1 Series of accuracy, nll_nats" in words(page)
+    assert "1 Series of chat, failed_requests" not in words(page)  # zero has no logarithm
+
+
+def test_raw_samples_of_both_sides_are_shown_on_demand(site: httpx.Client) -> None:
+    second = ids(site, "ttft_s")[1]
+
+    page = site.get(f"/compare?by=quantisation&base=Q4_1&head=Q8_0&samples={second}").text
+
+    assert "Raw Samples of ttft_s" in words(page)
+    assert 2 == page.count('<svg class="strip"')
+    assert 24 == int(re.findall(r'<td class="number">(\d+)</td>', page)[0])
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "sentence"),
+    [
+        ("by=colour&base=a&head=b", 400, "by is one of"),
+        ("by=device&base=a&head=b", 404, "No Series has the device a."),
+        ("by=quantisation&base=Q4_1&head=Q8_0&samples=x", 400, "samples is the number"),
+        ("by=quantisation&base=Q4_1&head=Q8_0&samples=999999", 404, "has no raw Samples on both sides"),
+    ],
+)
+def test_a_comparison_that_cannot_be_made_is_told(site: httpx.Client, query: str, status: int, sentence: str) -> None:
+    answer = site.get(f"/compare?{query}")
+
+    assert status == answer.status_code
+    assert sentence in words(answer.text)

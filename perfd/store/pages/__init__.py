@@ -27,6 +27,7 @@ from perfd.store.pages import (
     status,
     triage,
 )
+from perfd.store.pages.across import PARTS
 from perfd.store.pages.chosen import UNJUDGED, SeriesFilter
 from perfd.store.pages.columns import Columns, Window
 from perfd.store.pages.comparing import Apart, Question, Sorting
@@ -52,6 +53,7 @@ from perfd.store.records import (
 from perfd.store.regressions import Regressions
 
 __all__ = [
+    "PARTS",
     "UNJUDGED",
     "Apart",
     "BuildPage",

@@ -3,6 +3,8 @@
 These are single Points, held to what is known of each Series: only a comparison in ABBA blocks decides (`perfd compare`).
 """
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from enum import StrEnum
@@ -13,10 +15,14 @@ from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.sql.selectable import CTE
 
 from perfd.domain.metric import Better
+from perfd.domain.results import MetricSamples
 from perfd.domain.run import OccasionKind
+from perfd.domain.suite import WorkloadClass
 from perfd.store import reading, tables
+from perfd.store.pages import across
 from perfd.store.pages.chosen import SeriesFilter, conditions
-from perfd.store.records import Differing, DifferingList, SeriesInfo, Side
+from perfd.store.records import CommonMean, Differing, DifferingList, SeriesInfo, Side
+from perfd.store.samples import of_runs as samples_of_runs
 from perfd.store.writing import AnyRow
 
 S = tables.series.c
@@ -87,15 +93,66 @@ def side(connection: Connection, name: str) -> Side | None:
 def differing(connection: Connection, question: Question) -> DifferingList:
     """One page of the Series that both sides measured, and how all of them lie apart."""
     pairs = _pairs(question)
-    counts = select(pairs.c.word, func.count()).group_by(pairs.c.word)
-    shown = select(pairs) if question.apart is None else select(pairs).where(pairs.c.word == question.apart.value)
+    each = _groups(pairs).subquery()
+    told = select(func.json_agg(each.table_valued())).scalar_subquery()
+    shown = select(pairs, told.label("groups"))  # in one statement the pairs are found once
+    shown = shown if question.apart is None else shown.where(pairs.c.word == question.apart.value)
     shown = shown.order_by(*_order(question.sorting, pairs)).offset(question.offset).limit(question.limit)
-    counted: dict[str, int] = dict(connection.execute(counts).all())
     found = connection.execute(shown).all()
+    groups = (found[0].groups if found else connection.execute(select(told)).scalar_one()) or []
     words = {row.id: reading.as_series(row) for row in connection.execute(_series([row.series_id for row in found]))}
     return DifferingList(
         rows=tuple(_row(row, words[row.series_id]) for row in found),
-        counts={one.value: counted.get(one.value, 0) for one in Apart},
+        counts={one.value: sum(row["many"] for row in groups if row["word"] == one.value) for one in Apart},
+        means=_means(groups),
+    )
+
+
+def samples(connection: Connection, question: Question, series_id: int) -> tuple[MetricSamples, MetricSamples] | None:
+    """The raw Samples behind both Points of one Series; absent where the two sides do not both have them."""
+    pairs = _pairs(question)
+    row = connection.execute(select(pairs.c.base_run, pairs.c.head_run).where(pairs.c.series_id == series_id)).first()
+    if row is None:
+        return None
+    metric = connection.execute(select(M.name).join(tables.series, S.metric_id == M.id).where(S.id == series_id)).scalar_one()
+    found = samples_of_runs(connection, [row.base_run, row.head_run])
+    both = [one for run in (row.base_run, row.head_run) for one in found.get(run, ()) if one.name == metric]
+    return (both[0], both[1]) if len(both) == 2 else None
+
+
+def _groups(pairs: CTE) -> Select[Any]:
+    """By class, Metric and word: how many, and the sum of the logarithms of head over base where there is one."""
+    ratio = pairs.c.head_value / func.nullif(pairs.c.base_value, 0.0)
+    counts = (pairs.c.word != Apart.NOT_COMPARABLE.value) & (ratio > 0.0)
+    logarithm = case((counts, func.ln(case((ratio > 0.0, ratio), else_=1.0))))
+    workload = tables.workload.c
+    return (
+        select(
+            workload["class"].label("workload_class"),
+            M.name.label("metric"),
+            M.better,
+            pairs.c.word,
+            func.count().label("many"),
+            func.count(logarithm).label("n"),
+            func.coalesce(func.sum(logarithm), 0.0).label("logs"),
+        )
+        .select_from(pairs)
+        .join(tables.series, S.id == pairs.c.series_id)
+        .join(tables.workload, workload.id == S.workload_id)
+        .join(tables.metric, M.id == S.metric_id)
+        .group_by(workload["class"], M.name, M.better, pairs.c.word)
+    )
+
+
+def _means(groups: Sequence[dict[str, Any]]) -> tuple[CommonMean, ...]:
+    found: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    for row in groups:
+        found.setdefault((row["workload_class"], row["metric"], row["better"]), []).append(row)
+    sums = {key: (sum(row["n"] for row in rows), sum(row["logs"] for row in rows)) for key, rows in found.items()}
+    return tuple(
+        CommonMean(WorkloadClass(name), metric, Better(better), n, math.expm1(logs / n))
+        for (name, metric, better), (n, logs) in sorted(sums.items())
+        if n
     )
 
 
@@ -105,31 +162,13 @@ def _series(ids: list[int]) -> Select[Any]:
 
 def _pairs(question: Question) -> CTE:
     """Both sides' Points of each Series that matches, and how they lie apart."""
-    base, head = _points(question.base, "base"), _points(question.head, "head")
-    effect = case((head.c.value == base.c.value, 0.0), else_=head.c.value / func.nullif(base.c.value, 0.0) - 1.0)
+    asked, column = across.sides(question.base, question.head) if question.head.part else _same_series(question)
+    base, head = column["base_value"], column["head_value"]
+    effect = case((head == base, 0.0), else_=head / func.nullif(base, 0.0) - 1.0)
     # Two Points differ by their noise times the root of two.
-    over = func.abs(effect) / func.nullif(L.noise * 2.0**0.5, 0.0)
-    asked = (
-        select(
-            base.c.series_id,
-            base.c.value.label("base_value"),
-            base.c.low.label("base_low"),
-            base.c.high.label("base_high"),
-            head.c.value.label("head_value"),
-            head.c.low.label("head_low"),
-            head.c.high.label("head_high"),
-            L.noise,
-            L.bar,
-            effect.label("effect"),
-            over.label("over"),
-            _word(base, head, effect).label("word"),
-        )
-        .select_from(base)
-        .join(head, head.c.series_id == base.c.series_id)
-        .join(tables.series, S.id == base.c.series_id)
-        .join(tables.metric, M.id == S.metric_id)
-        .outerjoin(tables.series_latest, L.series_id == S.id)
-    )
+    over = func.abs(effect) / func.nullif(column["noise"] * 2.0**0.5, 0.0)
+    named = [part.label(name) for name, part in column.items() if name not in {"judged", "comparable"}]
+    asked = asked.add_columns(*named, effect.label("effect"), over.label("over"), _word(column, effect).label("word"))
     matching = conditions(question.wanted)
     if matching or question.sorting is Sorting.NAME:  # names are joined only where something asks for them
         asked = (
@@ -141,6 +180,27 @@ def _pairs(question: Question) -> CTE:
             .where(*matching)
         )
     return asked.cte("pairs")
+
+
+def _same_series(question: Question) -> tuple[Select[Any], dict[str, ColumnElement[Any]]]:
+    """Every Series that both sides measured, and the columns that say how it stood on either."""
+    base, head = _points(question.base, "base"), _points(question.head, "head")
+    joined = (
+        select(base.c.series_id)
+        .select_from(base)
+        .join(head, head.c.series_id == base.c.series_id)
+        .join(tables.series, S.id == base.c.series_id)
+        .join(tables.metric, M.id == S.metric_id)
+        .outerjoin(tables.series_latest, L.series_id == S.id)
+    )
+    both = {
+        f"{side}_{name}": one.c[column]
+        for side, one in (("base", base), ("head", head))
+        for name, column in (("value", "value"), ("low", "low"), ("high", "high"), ("run", "run_id"))
+    }
+    rest = {"noise": L.noise, "bar": L.bar, "judged": L.bar.is_not(None)}
+    comparable = base.c.hardware_hash == head.c.hardware_hash
+    return joined, {"base_series": base.c.series_id, **both, **rest, "comparable": comparable}
 
 
 def _day(name: str) -> datetime | None:
@@ -156,20 +216,20 @@ def _points(one: Side, name: str) -> CTE:
         where: ColumnElement[bool] = P.occasion_id == one.occasion_id
     else:
         where = P.run_id.in_(select(R.id).where(R.build_id == one.build_id))
-    columns = (P.series_id, P.value, P.low, P.high, P.hardware_hash)
+    columns = (P.series_id, P.run_id, P.value, P.low, P.high, P.hardware_hash)
     newest = (
         select(*columns).where(where).ext(distinct_on(P.series_id)).order_by(P.series_id, P.measured_at.desc(), P.run_id.desc())
     )
     return newest.cte(name)
 
 
-def _word(base: CTE, head: CTE, effect: ColumnElement[Any]) -> ColumnElement[str]:
-    beyond = func.abs(effect) > func.greatest(L.bar, M.relevant)
+def _word(column: dict[str, ColumnElement[Any]], effect: ColumnElement[Any]) -> ColumnElement[str]:
+    beyond = func.abs(effect) > func.greatest(column["bar"], M.relevant)
     higher = effect > 0
     better = or_(and_(higher, M.better == Better.HIGHER.value), and_(~higher, M.better == Better.LOWER.value))
     return case(
-        (base.c.hardware_hash != head.c.hardware_hash, Apart.NOT_COMPARABLE.value),
-        (or_(L.bar.is_(None), effect.is_(None)), Apart.UNSURE.value),
+        (~column["comparable"], Apart.NOT_COMPARABLE.value),
+        (or_(~column["judged"], effect.is_(None)), Apart.UNSURE.value),
         (~beyond, Apart.WITHIN.value),
         (better, Apart.BETTER.value),
         else_=Apart.WORSE.value,
@@ -198,4 +258,5 @@ def _row(row: AnyRow, info: SeriesInfo) -> Differing:
         bar=row.bar,
         over_noise=row.over,
         word=row.word,
+        base_series=row.base_series,
     )
