@@ -38,7 +38,7 @@ def _arrival(source: Source, given: Given, document: Node, one: Node) -> Arrival
     config = one["config"] or one["args"]
     strategy = config["strategy"] if config else Node(None, one.path)
     backend = config["backend"] if config else strategy
-    load = {} if not strategy or not isinstance(strategy.value, dict) else strategy
+    load: Node | None = None if not strategy or not isinstance(strategy.value, dict) else strategy
     model = _model(document) or (backend["model"].text() if isinstance(backend.value, dict) else "")
     parameters = {key: load[key].word() for key in ("type_", "rate", "streams", "max_concurrency") if load and load[key]}
     maker = Maker(NAME, given, given.named(""), Machine(), source.key)

@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 from perfd.domain.arrival import Arrival
+from perfd.domain.identity import Json
 from perfd.domain.metric import Better
 from perfd.domain.suite import WorkloadClass
 from perfd.errors import BadInputError
@@ -31,6 +32,8 @@ LOAD = (
     "flash_attn",
     "split_mode",
 )
+COLUMNS = ("threads", "ngl", "n_batch", "n_ubatch", "fa", "type_k", "type_v")
+"""The same in its Markdown."""
 REPETITIONS = 5
 """llama-bench's default; its Markdown does not say."""
 TABLE = re.compile(r"^\| model .*\| +test \| +t/s \|", re.MULTILINE)
@@ -130,7 +133,7 @@ def _markdown(source: Source, given: Given) -> tuple[Arrival, ...]:
                 f"line {number}: expected a row with model, test and t/s as VALUE ± DEVIATION, saw {line.strip()[:60]!r}"
             )
         maker = Maker(NAME, given, given.named("llama.cpp"), Machine(software={"backends": row.get("backend", "")}), source.key)
-        load = {key: row[key] for key in ("threads", "ngl", "n_batch", "n_ubatch", "fa", "type_k", "type_v") if key in row}
+        load: dict[str, Json] = {key: row[key] for key in COLUMNS if key in row}
         commit = Commit(build["commit"] if build else "", None)
         made.append(
             maker.arrival(

@@ -217,4 +217,4 @@ class Taken(BaseModel):
 
 def told(model: type[BaseModel], *others: int) -> dict[int | str, dict[str, Any]]:
     """The `responses` of a route: its answer, and the errors that it can give besides those that every route can."""
-    return {200: {"model": model}} | {status: {"model": Trouble} for status in others}
+    return {200: {"model": model}, **{status: {"model": Trouble} for status in others}}

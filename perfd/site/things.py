@@ -89,7 +89,7 @@ def one_device(device_id: DeviceId, site: Here) -> dict[str, Any]:
     if row is None:
         raise NotHereError(f"There is no device {device_id}.")
     quarantines = to_json(site.store.devices.quarantines(row.device))
-    return to_json(devices.words(row)) | {"quarantines": quarantines}
+    return {**to_json(devices.words(row)), "quarantines": quarantines}
 
 
 @router.get("/regressions/{regression_id}", responses=told(answers.Regression))
