@@ -8,7 +8,9 @@ import click
 from perfd.cli import main
 from perfd.cli.compare import revision_named
 from perfd.cli.group import FINE, REGRESSION, UNSURE, answer, json_option
+from perfd.cli.numbers import NUMBER, Minutes
 from perfd.cli.opened import opened
+from perfd.cli.shown import shown
 from perfd.cli.tell import Teller
 from perfd.domain.bisect import BisectEnd, StepKind, Wanted
 from perfd.domain.metric import METRICS
@@ -28,14 +30,14 @@ from perfd.store.records import BisectRow, BisectStep
 @main.command()
 @click.argument("good", required=False)
 @click.argument("bad", required=False)
-@click.option("--regression", type=int, metavar="N", help="Search for the commit of regression N; no GOOD and BAD then.")
+@click.option("--regression", type=NUMBER, metavar="N", help="Search for the commit of regression N; no GOOD and BAD then.")
 @click.option("--engine", "subject_name", help="The engine; default: the first engine of the configuration.")
 @click.option("--workload", default="", help="Decide by this workload; default: the one that tells the ends apart best.")
 @click.option("--metric", default="", help="Decide by this metric; default: the one that tells the ends apart best.")
 @click.option("--budget-builds", type=click.IntRange(0), help="Builds to make at most; default: 2 log2(commits) + 6.")
 @click.option(
     "--budget-minutes",
-    type=click.FloatRange(0.0),
+    type=Minutes(),
     default=DEFAULT_MINUTES,
     show_default=True,
     help="Device minutes to measure at most.",
@@ -64,6 +66,8 @@ def bisect(
     budget = Budget(budget_builds, budget_minutes)
     if metric and metric not in METRICS:
         raise BadInputError(f"there is no metric {metric!r}; docs/metrics.md lists them")
+    if once and (good, regression) != (None, None):
+        raise BadInputError("--once works on what is open already: leave GOOD, BAD and --regression out, or leave out --once")
     with Teller() as tell, opened(config_path, tell) as context:
         if once:
             done = int(unit(context))
@@ -183,13 +187,13 @@ def _print(reports: list[dict[str, Any]]) -> None:
             what = f"build {step['head'][:12]}"
             if step["kind"] == StepKind.COMPARE:
                 what = f"{step['base'][:12]}..{step['head'][:12]}"
-            click.echo(f"{step['number']:>3}  {what:<28} {step['outcome'] or 'open':<12} {step['reason']}".rstrip())
+            click.echo(shown(f"{step['number']:>3}  {what:<28} {step['outcome'] or 'open':<12} {step['reason']}".rstrip()))
         spent = report["spent"]
         click.echo(
             f"{report['places']} places; {spent['builds']} of {spent['of_builds']} builds and "
             f"{spent['minutes']:.1f} of {spent['of_minutes']:g} device minutes spent"
         )
-        click.echo(report["sentence"])
-        click.echo(report["proposal"] or ("`perfd bisect` goes on with it" if report["outcome"] is None else ""))
+        click.echo(shown(report["sentence"]))
+        click.echo(shown(report["proposal"]) or ("`perfd bisect` goes on with it" if report["outcome"] is None else ""))
     if not reports:
         click.echo("no bisection is open")

@@ -8,6 +8,7 @@ import click
 
 from perfd.cli import main
 from perfd.cli.group import FINE, json_option
+from perfd.cli.numbers import NUMBER
 from perfd.cli.opened import opened
 from perfd.cli.tell import Silent
 from perfd.domain.table import Table
@@ -27,7 +28,7 @@ MOST_ROWS = 1_000_000
 @click.argument("table", type=click.Choice(TABLES))
 @click.option("--form", type=click.Choice(FORMS), help="csv, json or parquet; default: by the file's ending, or csv.")
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="The file to write; default: standard output.")
-@click.option("--series", "ids", type=int, multiple=True, metavar="N", help="Points of this Series only (may be given again).")
+@click.option("--series", "ids", type=NUMBER, multiple=True, metavar="N", help="Points of this Series only (may be given again).")
 @click.option("--subject", help="Only Series of this engine or kernel.")
 @click.option("--metric", help="Only Series of this Metric.")
 @click.option("--workload", help="Only Series of this Workload.")

@@ -8,6 +8,7 @@ import click
 
 from perfd.cli import launch_tables, main, tables
 from perfd.cli.group import FINE, REGRESSION, UNSURE, Commands, answer, json_option
+from perfd.cli.numbers import Minutes
 from perfd.cli.opened import opened
 from perfd.cli.tell import Teller
 from perfd.domain.launch import DAYS, ModelLaunch
@@ -39,7 +40,7 @@ def launch() -> None:
 @click.option("--suite", "suites", multiple=True, help="Measure this suite only (may be given again); default: every suite.")
 @click.option(
     "--compare-minutes",
-    type=click.FloatRange(0),
+    type=Minutes(),
     default=ModelLaunch.compare_minutes,
     show_default=True,
     help="Device minutes of a Checkpoint for measuring the first day's build again beside its own; 0 measures none.",

@@ -7,6 +7,7 @@ import click
 from perfd.cli import launch_tables, tables
 from perfd.cli.group import FINE, Commands, answer, json_option
 from perfd.cli.launch import launch
+from perfd.cli.numbers import NUMBER
 from perfd.cli.opened import opened
 from perfd.cli.tell import Teller
 from perfd.domain.launch import TodoState
@@ -73,11 +74,11 @@ def listing(config_path: Path | None, model: str | None, engine: str | None, onl
 
 
 @todo.command("move")
-@click.argument("number", type=int)
+@click.argument("number", type=NUMBER)
 @click.argument("state", type=click.Choice([one.value for one in TodoState]), required=False)
 @click.option("--owner", help="Who does it from now on.")
 @click.option("--note", help="Why, in a sentence.")
-@click.option("--change", type=int, help="The number of the Change that shows its effect, as `perfd launch report` tells it.")
+@click.option("--change", type=NUMBER, help="The number of the Change that shows its effect, as `perfd launch report` tells it.")
 @click.option("--comparison", help="The name of the comparison that shows its effect, as its page tells it.")
 @json_option
 @click.pass_obj

@@ -9,7 +9,9 @@ from rich.table import Table
 
 from perfd.cli import main
 from perfd.cli.group import FINE, REGRESSION, Commands, answer, json_option
+from perfd.cli.numbers import NUMBER
 from perfd.cli.opened import opened
+from perfd.cli.shown import shown
 from perfd.cli.tables import console
 from perfd.cli.tell import Silent
 from perfd.domain.verdict import OPEN_STATES, RegressionState
@@ -28,8 +30,17 @@ def regression() -> None:
     """List Regressions, read one, answer it, or make a test of it."""
 
 
+STATES = ("open", *(one.value for one in RegressionState))
+
+
 @regression.command("list")
-@click.option("--state", type=click.Choice(["open", *RegressionState]), default="open", show_default=True, help="Only these.")
+@click.option(
+    "--state",
+    type=click.Choice(STATES),
+    default="open",
+    show_default=True,
+    help="Only these.",
+)
 @click.option("--all", "every", is_flag=True, help="Those of every state.")
 @json_option
 @click.pass_obj
@@ -46,7 +57,7 @@ def list_(config_path: Path | None, state: str, every: bool, as_json: bool) -> i
 
 
 @regression.command()
-@click.argument("number", type=int)
+@click.argument("number", type=NUMBER)
 @json_option
 @click.pass_obj
 def show(config_path: Path | None, number: int, as_json: bool) -> int:
@@ -61,12 +72,12 @@ def show(config_path: Path | None, number: int, as_json: bool) -> int:
 
 
 @regression.command()
-@click.argument("number", type=int)
+@click.argument("number", type=NUMBER)
 @click.argument("state", type=click.Choice(BY_PEOPLE))
 @click.option("--reason", required=True, help="Why, in a sentence; it stands in the Regression's life.")
 @click.option("--actor", help="Who does it; default: your user name.")
 @click.option("--owner", help="Who answers it from now on, with the state owned; default: who does it.")
-@click.option("--of", "other", type=int, metavar="N", help="Which Regression it repeats, with the state duplicate.")
+@click.option("--of", "other", type=NUMBER, metavar="N", help="Which Regression it repeats, with the state duplicate.")
 @json_option
 @click.pass_obj
 def move(
@@ -98,7 +109,7 @@ def move(
 
 
 @regression.command()
-@click.argument("number", type=int)
+@click.argument("number", type=NUMBER)
 @click.option("--folder", type=click.Path(path_type=Path, file_okay=False), help="Where to; default: the folder of suites.")
 @json_option
 @click.pass_obj
@@ -182,9 +193,9 @@ def _table(rows: tuple[RegressionRow, ...]) -> Table:
 
 
 def _print(row: RegressionRow) -> None:
-    click.echo(f"regression {row.id}, {row.state}, owner {row.owner or 'nobody'}: {row.title}")
+    click.echo(shown(f"regression {row.id}, {row.state}, owner {row.owner or 'nobody'}: {row.title}"))
     for info, change in row.members:
         level = f"{change.before:.4g} to {change.after:.4g} {info.metric.unit} ({change.effect:+.1%})"
-        click.echo(f"  {info.workload_name} {info.key.metric} {info.key.model} on {info.key.device_class}: {level}")
+        click.echo(shown(f"  {info.workload_name} {info.key.metric} {info.key.model} on {info.key.device_class}: {level}"))
     for event in row.events:
-        click.echo(f"  {event.at:%Y-%m-%d %H:%M} {event.actor}: {event.to_state}, {event.reason}")
+        click.echo(shown(f"  {event.at:%Y-%m-%d %H:%M} {event.actor}: {event.to_state}, {event.reason}"))

@@ -6,8 +6,10 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from perfd.cli.group import nobody_reads
+from perfd.cli.shown import shown
 from perfd.domain.build import BuildState
 from perfd.domain.run import RunState
 from perfd.domain.verdict import Outcome
@@ -27,12 +29,16 @@ UNITS = ((1e-6, "µ", 1e6), (1e-3, "m", 1e3), (1.0, "", 1.0), (1e3, "k", 1e-3), 
 
 def console() -> Console:
     """Standard output; a pipe is given plain text, as wide as the table needs."""
-    made = Output(highlight=False)
-    return made if made.is_terminal else Output(highlight=False, width=160)
+    made = Output(highlight=False, markup=False, emoji=False)
+    return made if made.is_terminal else Output(highlight=False, markup=False, emoji=False, width=160)
 
 
 class Output(Console):
-    """A console whose reader may go away; rich would exit with 1, which means a regression here."""
+    """A console for text from outside, whose reader may go away; rich would exit with 1, which means a regression here."""
+
+    def render_str(self, text: str, **words: Any) -> Text:
+        """The text as it is, never as markup, and what it would do to a terminal written out."""
+        return super().render_str(shown(text), **words)
 
     def on_broken_pipe(self) -> None:
         """What is still to be printed goes nowhere."""

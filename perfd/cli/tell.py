@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
 from perfd.cli.log import LogStyle, Relay, line, style
+from perfd.cli.shown import shown
 from perfd.stages.about import what_about
 
 QUIET_S = 1.0
@@ -58,7 +59,7 @@ class Teller:
         if self._log.json:
             self.console.out(line(stage, sentence, words), highlight=False)
         else:
-            self.console.print(f"{stage:<8} {sentence}", markup=False)
+            self.console.print(shown(f"{stage:<8} {sentence}"), markup=False, emoji=False)
 
     def steps(self, stage: str, done: int, total: int, sentence: str) -> None:
         """How far the stage is; where there is no terminal, a line a step."""
@@ -67,7 +68,7 @@ class Teller:
             return
         if stage not in self._tasks:
             self._tasks[stage] = self._bars.add_task(sentence, total=total, stage=stage)
-        self._bars.update(self._tasks[stage], completed=done, total=total, description=sentence)
+        self._bars.update(self._tasks[stage], completed=done, total=total, description=shown(sentence))
 
     def _say_now_and_then(self, stage: str, done: int, total: int, sentence: str) -> None:
         """A log is read later: a line for every step that took a while, and for the last one."""

@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import insert
 from perfd.domain.launch import Todo, TodoState
 from perfd.errors import BadInputError
 from perfd.store import tables
-from perfd.store.writing import AnyRow, clean
+from perfd.store.writing import AnyRow, clean, name
 
 T = tables.todo.c
 L = tables.launch.c
@@ -35,8 +35,16 @@ class Todos:
     engine: Engine
 
     def add(self, launch_id: int, title: str, area: str, owner: str, now: datetime) -> int:
-        """The optimisation stands on the Launch's list; its number, which is the old one where the title stood there before."""
-        values = {"launch_id": launch_id, "title": clean(title), "area": clean(area), "owner": clean(owner)}
+        """The optimisation stands on the Launch's list; its number, which is the old one where the title stood there before.
+
+        Raises BadInputError for a title, an area or an owner that is longer than a name.
+        """
+        values = {
+            "launch_id": launch_id,
+            "title": name(title, "an optimisation"),
+            "area": name(area, "its area"),
+            "owner": name(owner, "its owner"),
+        }
         row = insert(tables.todo).values(**values, opened_at=now, moved_at=now).on_conflict_do_nothing().returning(T.id)
         with self.engine.begin() as connection:
             made = connection.execute(row).scalar()
@@ -55,7 +63,7 @@ class Todos:
             if not standing:
                 raise BadInputError(f"there is no optimisation {number}; `perfd launch todo list` tells their numbers")
             owner = standing[0].owner if move.owner is None else move.owner
-            if (move.state or standing[0].state) is TodoState.DOING and not owner:
+            if (move.state or standing[0].state) is TodoState.DOING and not owner.strip():
                 raise BadInputError(f"optimisation {number} has nobody who does it; say who with --owner")
             connection.execute(update(tables.todo).where(T.id == number).values(**_values(connection, move), moved_at=now))
             return _rows(connection, T.id == number)[0]
@@ -69,7 +77,7 @@ class Todos:
 def _values(connection: Connection, move: TodoMove) -> dict[str, Any]:
     given: dict[str, Any] = {
         "state": None if move.state is None else move.state.value,
-        "owner": clean(move.owner),
+        "owner": None if move.owner is None else name(move.owner, "its owner"),
         "note": clean(move.note),
         "change_id": None if move.change is None else _change(connection, move.change),
         "comparison_id": None if move.comparison is None else _comparison(connection, move.comparison),

@@ -178,3 +178,37 @@ def test_the_list_of_what_is_left_is_worked_by_number(shell: Shell) -> None:
     assert {"todo": []} == shell.asked("launch", "todo", "list", "--open")[1]
     assert "no longer needed" == shell.asked("launch", "todo", "list", "m3")[1]["todo"][0]["note"]
     assert "there is no launch of 'm9'" in shell.run("launch", "todo", "add", "m9", "Anything")[2]
+
+
+def test_a_hostile_title_is_shown_as_it_is_and_does_nothing_to_the_terminal(shell: Shell) -> None:
+    shell.run("launch", "add", "m3", "--engine", "tiny", "--at", SOON)
+    shell.run("launch", "todo", "add", "m3", "[/x] \x1b[31m \u202eevil", "--area", ":smile:", "--owner", "[/]")
+
+    for words in (("launch", "todo", "list"), ("launch", "report")):
+        code, out, err = shell.run(*words)
+
+        assert code < 3, err
+        assert r"[/x] \x1b[31m \u202eevil" in out
+        assert ":smile:" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("launch", "todo", "add", "m3", "x" * 100_000), "an optimisation has a name of 100000 characters"),
+        (("launch", "todo", "add", "m3", "x", "--area", "x" * 100_000), "its area has a name of 100000 characters"),
+        (("launch", "todo", "move", "99999999999999999999", "done"), "is not in the range"),
+        (("launch", "add", "m3", "--engine", "tiny", "--at", SOON, "--compare-minutes", "nan"), "nan is no number of minutes"),
+        (("bisect", "1", "2", "--budget-minutes", "inf"), "inf is no number of minutes"),
+        (("bisect", "1", "2", "--once"), "--once works on what is open already"),
+        (("bisect", "--regression", "99999999999999999999"), "is not in the range"),
+    ],
+)
+def test_what_the_database_cannot_hold_is_one_sentence(shell: Shell, words: tuple[str, ...], sentence: str) -> None:
+    shell.run("launch", "add", "m3", "--engine", "tiny", "--at", SOON)
+
+    code, _, err = shell.run(*words)
+
+    assert code == 3
+    assert sentence in err
+    assert "Traceback" not in err

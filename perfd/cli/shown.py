@@ -1,0 +1,11 @@
+"""Text from outside on a terminal: what would move its cursor, colour it or turn its direction is written out."""
+
+import re
+
+UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Control characters but tab and line feed, and the marks that reorder text."""
+
+
+def shown(text: str) -> str:
+    """The same text with each such character as Python writes it in a literal: a commit's title must not forge a line."""
+    return UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
