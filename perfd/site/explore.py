@@ -21,7 +21,7 @@ AT_ONCE = 20
 def explore(request: Request, site: Here, offset: Offset = 0) -> Response:
     """Series whose keys have the parts that the address names, and its formulas."""
     chosen, formulas = chosen_of(request), formulas_of(request)
-    return kept(request, site.page_version(), lambda: _page(request, site, (chosen, formulas), offset))
+    return kept(request, site.page_version(), lambda: _page(request, site, (chosen, formulas), offset), alike=True)
 
 
 def _page(request: Request, site: Site, asked: tuple[Choice, list[Formula]], offset: int) -> HTMLResponse:

@@ -46,7 +46,7 @@ def series(request: Request, series_id: SeriesId, site: Here, rows: Rows = IN_TA
     view = view_of(request)
     siblings = site.store.pages.siblings(series_id)
     shown = {series_id, *view.over, *(one.info.id for one in siblings)}
-    return kept(request, site.page_version(sorted(shown)), lambda: _page(site, series_id, rows, view, siblings))
+    return kept(request, site.page_version(sorted(shown)), lambda: _page(site, series_id, rows, view, siblings), alike=True)
 
 
 def _page(site: Site, series_id: int, rows: int, view: View, siblings: tuple[Sibling, ...]) -> HTMLResponse:
