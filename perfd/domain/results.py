@@ -31,6 +31,8 @@ MOST_CHARACTERS = 1_000_000
 """Of one text in it."""
 MOST_NAME_CHARACTERS = 200
 LARGEST_WHOLE = 2**63 - 1
+FARTHEST = 1e100
+"""From zero, of a Sample: nobody measures more, and squares of more would overflow in whoever judges."""
 LOG_TAIL_CHARACTERS = 8_000
 HOPELESS = "hopeless"
 """Among `extra`, true where trying again would end the same: a permanent error of perfd's, which a person must mend first."""
@@ -136,6 +138,9 @@ def parse(text: str) -> Results:
     for samples in results.samples:
         if not all(map(math.isfinite, samples.values)):
             raise BadInputError(f"samples of {samples.name}: every value is a finite number")
+        far = next((value for value in samples.values if abs(value) > FARTHEST), None)
+        if far is not None:
+            raise BadInputError(f"samples of {samples.name}: {far:g} is beyond {FARTHEST:g}")
     return results
 
 

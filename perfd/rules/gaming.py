@@ -105,7 +105,7 @@ def sentence(submissions: Sequence[Submission]) -> str:
     if not found:
         return "fewer than two submissions were scored, so that nothing was gained or lost"
     gap = max(found, key=lambda gap: gap.validation)
-    unit = submissions[0].unit
+    unit = next(one.unit for one in submissions if one.validation)
     gains = (
         f"{gap.validation:+.4g} {unit} on the validation set and {gap.held_out:+.4g} {unit} on the held-out set, first to best"
     )
