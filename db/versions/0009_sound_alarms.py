@@ -57,3 +57,4 @@ def upgrade() -> None:
             comment="Whether it was never sent, and never will be.",
         ),
     )
+    op.create_index("ix_outbox_given_up", "outbox", ["done_at"], unique=False, postgresql_where=sa.text("given_up"))

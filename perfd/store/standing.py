@@ -85,11 +85,10 @@ def _seen(connection: Connection, device_class: str, hosts: list[str], now: date
     A worker does one thing after another: while it builds, or measures on another device of its host, these Runs wait.
     Where no device of the class is known yet, any worker may be the one.
     """
-    held = select(func.max(R.started_at)).where(R.device_class == device_class)
     holds = select(R.id).where(R.device_class == device_class, R.state == RunState.CLAIMED.value, R.lease_until > now).limit(1)
     there = or_(K.device_class == device_class, K.host.in_(hosts)) if hosts else K.host != ""
     busy = select(func.max(K.seen_at)).where(K.doing != "", there)
-    found = [connection.execute(asked).scalar() for asked in (held, busy)]
+    found = [connection.execute(busy).scalar()]
     if connection.execute(holds).first() is not None:
         found.append(now)
     return [moment for moment in found if moment is not None]

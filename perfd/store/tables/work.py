@@ -44,5 +44,6 @@ outbox = Table(
     truth("given_up", "Whether it was never sent, and never will be."),
     CheckConstraint("attempts >= 0", name="attempts"),
     Index("ix_outbox_due", "next_at", postgresql_where=sql("done_at IS NULL")),
+    Index("ix_outbox_given_up", "done_at", postgresql_where=sql("given_up")),
     comment="Messages to the outside, written with what they tell of and sent afterwards.",
 )
