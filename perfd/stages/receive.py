@@ -34,8 +34,6 @@ MENDED = timedelta(minutes=15)
 """By then somebody may have mended what perfd got wrong."""
 MOST_TRIES = 30
 ASKS = {PullAction.OPENED: "opened", PullAction.PUSHED: "pushed", PullAction.REBASED: "moved to another base branch"}
-BRINGS = frozenset({PullAction.OPENED, PullAction.PUSHED})
-"""Whoever did these put the head there."""
 RERUN = "rerun"
 """GitHub's own button on a check."""
 
@@ -86,9 +84,17 @@ def _pull_seen(context: Context, claimed: Claimed, event: PullSeen) -> str:
         return f"{place}: closed"
     if not row.pull.is_open or not _asks(context, row, event.action):
         return f"{place}: nothing to measure anew"
-    # An edit that overtook the push before it tells of the head first, and not who pushed it.
-    asked = Asked(by=event.sender if event.action in BRINGS else "", why=ASKS.get(event.action, "pushed"))
+    asked = Asked(by=_pusher(context, row, event), why=ASKS.get(event.action, "pushed"))
     return _told(place, open_job(context, row, settings, asked, delivery=claimed.id))
+
+
+def _pusher(context: Context, row: PullRow, event: PullSeen) -> str:
+    """Who put the head there: whoever pushed, or first opened; empty where another event tells of it.
+
+    An edit may overtake the push before it, and of what was pushed to a closed pull request its reopening tells.
+    """
+    first = event.action is PullAction.OPENED and not context.store.pull_jobs.of(row)
+    return event.sender if first or event.action is PullAction.PUSHED else ""
 
 
 def _asks(context: Context, row: PullRow, action: PullAction) -> bool:

@@ -125,6 +125,19 @@ def test_an_edit_that_overtakes_a_push_is_answered_and_vouches_for_nobody(one: A
     assert evil == one.check.head
 
 
+def test_what_was_pushed_while_it_was_closed_is_not_vouched_for_by_reopening(one: Answered, world: PullWorld) -> None:
+    good = head(world, "Good")
+    one.pull(good, author="ada", head_repository=FORK)
+    one.later(60)
+    one.pull(good, PullAction.CLOSED, author="ada", head_repository=FORK)
+    one.later(60)
+
+    one.pull(head(world, "Evil"), PullAction.OPENED, author="ada", head_repository=FORK)
+
+    assert JobState.WAITING is one.jobs[-1].state
+    assert "code of an unknown account" in one.check.title
+
+
 @pytest.mark.parametrize("date", ["@253402300800 +0000", "@100 +9959", "@253402300799 -0100"])
 def test_a_commit_of_no_possible_date_is_measured(
     one: Answered, world: PullWorld, monkeypatch: pytest.MonkeyPatch, date: str
