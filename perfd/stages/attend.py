@@ -14,7 +14,7 @@ MOST_IN_A_ROW = 50
 
 def attend(context: Context) -> bool:
     """Whatever there is to do between perfd and the forge is done; returns whether there was anything."""
-    worked = [converse(context), answer_pulls(context), converse(context)]
+    worked = [_for_a_while(context, stage) for stage in (receive, take_question, pull, expire, deliver)]
     return any(worked)
 
 

@@ -111,7 +111,8 @@ class Answered:
     def finish(self, most: int = 800) -> None:
         """Everything that is due is done; a kill between any two of these steps is a restart here."""
         for _ in range(most):
-            if not (attend(self.context) or self.measure() or judge(self.context) or report(self.context)):
+            # Measuring first, so that the stages look when something is new to see.
+            if not (self.measure() or attend(self.context) or judge(self.context) or report(self.context)):
                 return
         raise AssertionError("the stages never come to an end")
 
