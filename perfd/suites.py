@@ -109,7 +109,8 @@ def _workload(table: Table, path: Path) -> Workload:
     seed = table.whole("seed", default=0, least=0)
     time_limit_s = table.number("time_limit_s", default=300.0, least=1.0)
     inner = table.table("parameters", needed=True)
-    limits = tuple(_limit(one) for one in table.tables("limits"))
+    own = inner.values.get("metric") if kind == WorkloadClass.LONG_RUN.value else None
+    limits = tuple(_limit(one, own) for one in table.tables("limits"))
     if kind == WorkloadClass.ACCURACY.value:
         parameters, files = _accuracy(inner)
     elif kind == WorkloadClass.LONG_RUN.value:
@@ -137,9 +138,12 @@ def _workload(table: Table, path: Path) -> Workload:
     )
 
 
-def _limit(table: Table) -> Limit:
-    """A level that a Metric may not pass; `unit` is said again so that a reader of the file sees it, and checked."""
-    metric = table.choice("metric", METRICS)
+def _limit(table: Table, own: Json) -> Limit:
+    """A level that a Metric may not pass, one of the catalogue or the long Run's own.
+
+    `unit` is said again so that a reader of the file sees it, and checked where the catalogue knows it.
+    """
+    metric = table.choice("metric", [*METRICS, own] if isinstance(own, str) else METRICS)
     unit = table.text("unit")
     if metric in METRICS and unit and unit != METRICS[metric].unit:
         table.wrong("unit", f'{metric} is told in "{METRICS[metric].unit}", not in "{unit}"')

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
-from perfd.domain.results import MOST_CHARACTERS, MOST_DEPTH, check_text
+from perfd.domain.results import FARTHEST, MOST_CHARACTERS, MOST_DEPTH, check_text
 from perfd.errors import BadInputError
 
 YEARS = range(2000, 2200)
@@ -123,8 +123,8 @@ class Node:
             found = float(self.value)
         except OverflowError:
             found = math.inf
-        if not math.isfinite(found):
-            raise self.refuse("a finite number")
+        if not abs(found) <= FARTHEST:
+            raise self.refuse(f"a finite number up to {FARTHEST:g}")
         return found
 
     def maybe_number(self) -> float | None:

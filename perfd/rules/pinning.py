@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 
 from perfd.domain.identity import Json
 from perfd.domain.limit import Limit
-from perfd.domain.metric import METRICS
 from perfd.domain.suite import Workload
 
 
@@ -17,6 +16,7 @@ class Lost:
 
     workload: Workload
     metric: str
+    unit: str
     engine: str
     model: str
     device_class: str
@@ -30,6 +30,8 @@ class Pinned:
 
     workload: Workload
     limits: tuple[Limit, ...] = field(default=())
+    units: Mapping[str, str] = field(default_factory=dict)
+    """By Metric."""
 
 
 def level_between(before: float, after: float) -> float:
@@ -45,7 +47,8 @@ def pinned(lost: Sequence[Lost]) -> tuple[Pinned, ...]:
         level = level_between(one.before, one.after)
         limit = Limit(one.metric, level, one.device_class, one.engine, one.model)
         same = [each for each in before.limits if replace(each, worst=level) == limit]
-        made[one.workload.identity] = before if same else Pinned(before.workload, (*before.limits, limit))
+        units = {**before.units, one.metric: one.unit}
+        made[one.workload.identity] = before if same else Pinned(before.workload, (*before.limits, limit), units)
     return tuple(made.values())
 
 
@@ -71,13 +74,13 @@ def _workload(one: Pinned) -> str:
         "time_limit_s": workload.time_limit_s,
     }
     blocks = [_block("[[workloads]]", facts), _block("[workloads.parameters]", workload.parameters)]
-    return "\n\n".join([*blocks, *(_block("[[workloads.limits]]", _limit(limit)) for limit in one.limits)])
+    return "\n\n".join([*blocks, *(_block("[[workloads.limits]]", _limit(limit, one.units)) for limit in one.limits)])
 
 
-def _limit(limit: Limit) -> dict[str, Json]:
+def _limit(limit: Limit, units: Mapping[str, str]) -> dict[str, Json]:
     return {
         "metric": limit.metric,
-        "unit": METRICS[limit.metric].unit,
+        "unit": units[limit.metric],
         "worst": float(f"{limit.worst:.6g}"),
         "engine": limit.engine,
         **({"model": limit.model} if limit.model else {}),

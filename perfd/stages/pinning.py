@@ -35,7 +35,7 @@ def _lost(context: Context, row: RegressionRow) -> Iterator[Lost]:
         if page is None or not change.worse or info.workload_class is WorkloadClass.KERNEL:
             continue
         words = info.key.subject, info.key.model, info.key.device_class
-        yield Lost(page.workload, info.key.metric, *words, change.before, change.after)
+        yield Lost(page.workload, info.key.metric, info.metric.unit, *words, change.before, change.after)
 
 
 def _write(path: Path, text: str) -> Suite:

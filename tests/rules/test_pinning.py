@@ -1,5 +1,6 @@
 """The text of a pinned suite: what was lost, once each, and read again as it was."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,10 @@ from perfd.domain.suite import Workload, WorkloadClass
 from perfd.errors import BadInputError
 from perfd.rules.pinning import Lost, level_between, pinned, suite_text
 from perfd.suites import load_suite, suites_for
+
+sys.path.append(str(Path(__file__).parents[1] / "longrun"))  # the task of long Runs serves here too
+from fitting import HONEST, write_data
+from fitting import suite_text as long_suite
 
 PARAMETERS = {
     "requests": 8,
@@ -28,8 +33,8 @@ CHAT = Workload("speed", "chat", WorkloadClass.CHAT, PARAMETERS, 7, "", 60.0, 'I
 OTHER = Workload("latency", "chat", WorkloadClass.CHAT, {**PARAMETERS, "requests": 9}, 8, "", 60.0, "Slower?")
 
 
-def lost(workload: Workload = CHAT, metric: str = "tpot_s", before: float = 0.01, after: float = 0.02) -> Lost:
-    return Lost(workload, metric, "tiny", "smol", "cpu:x:t1", before, after)
+def lost(workload: Workload = CHAT, metric: str = "tpot_s", before: float = 0.01, after: float = 0.02, unit: str = "s") -> Lost:
+    return Lost(workload, metric, unit, "tiny", "smol", "cpu:x:t1", before, after)
 
 
 def test_a_pinned_suite_is_read_again_with_workloads_and_limits_as_they_were(tmp_path: Path) -> None:
@@ -90,3 +95,20 @@ def test_mistakes_in_a_limit_are_told_with_their_lines(tmp_path: Path) -> None:
         load_suite(path)
     assert 'tpot_s is told in "s", not in "ms"' in told.value.message
     assert 'a limit needs "worst"' in told.value.message
+
+
+def test_a_long_run_is_held_to_a_metric_that_only_its_scorer_knows(tmp_path: Path) -> None:
+    write_data(tmp_path / "data", HONEST)
+    (tmp_path / "fits.toml").write_text(long_suite(), encoding="utf-8")
+    (fit,) = load_suite(tmp_path / "fits.toml").workloads
+    path = tmp_path / "regression_7.toml"
+    path.write_text(suite_text("?", ["tiny"], pinned([lost(fit, "squared_error", unit="m²")])), encoding="utf-8")
+
+    (held,) = load_suite(path).workloads
+
+    assert [Limit("squared_error", 0.0141421, "cpu:x:t1", "tiny", "smol")] == list(held.limits)
+    path.write_text(
+        path.read_text(encoding="utf-8").replace('metric = "squared_error"\nunit', 'metric = "tpot"\nunit'), encoding="utf-8"
+    )
+    with pytest.raises(BadInputError, match='cannot be "tpot"'):
+        load_suite(path)
