@@ -34,7 +34,7 @@ from perfd.store.records import BisectRow, BisectStep
 @click.option("--engine", "subject_name", help="The engine; default: the first engine of the configuration.")
 @click.option("--workload", default="", help="Decide by this workload; default: the one that tells the ends apart best.")
 @click.option("--metric", default="", help="Decide by this metric; default: the one that tells the ends apart best.")
-@click.option("--budget-builds", type=click.IntRange(0), help="Builds to make at most; default: 2 log2(commits) + 6.")
+@click.option("--budget-builds", type=click.IntRange(0, 1_000_000), help="Builds to make at most; default: 2 log2(commits) + 6.")
 @click.option(
     "--budget-minutes",
     type=Minutes(),

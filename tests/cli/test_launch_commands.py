@@ -200,6 +200,7 @@ def test_a_hostile_title_is_shown_as_it_is_and_does_nothing_to_the_terminal(shel
         (("launch", "todo", "move", "99999999999999999999", "done"), "is not in the range"),
         (("launch", "add", "m3", "--engine", "tiny", "--at", SOON, "--compare-minutes", "nan"), "nan is no number of minutes"),
         (("bisect", "1", "2", "--budget-minutes", "inf"), "inf is no number of minutes"),
+        (("bisect", "1", "2", "--budget-builds", "9999999999"), "is not in the range"),
         (("bisect", "1", "2", "--once"), "--once works on what is open already"),
         (("bisect", "--regression", "99999999999999999999"), "is not in the range"),
     ],
