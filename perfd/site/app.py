@@ -40,6 +40,7 @@ from perfd.site import (
     status,
     things,
     triage,
+    weekly,
 )
 from perfd.site.headers import HeadAsGet, SecurityHeaders
 from perfd.site.openapi import described
@@ -66,6 +67,7 @@ PAGES = (
     kernels,
     launches,
     status,
+    weekly,
     devices,
     manual,
     health,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, func, select, update
+from sqlalchemy import ColumnElement, Connection, Engine, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from perfd.domain.occasion import Occasion
@@ -155,6 +155,10 @@ class Regressions:
     def every(self, states: Iterable[RegressionState] | None = None) -> tuple[RegressionRow, ...]:
         """All Regressions (in these states), oldest first."""
         return self._rows() if states is None else self._rows(G.state.in_([state.value for state in states]))
+
+    def between(self, start: datetime, stop: datetime) -> tuple[RegressionRow, ...]:
+        """Regressions that were opened or last moved from `start` on and before `stop`, oldest first."""
+        return self._rows(or_(*((moment >= start) & (moment < stop) for moment in (G.opened_at, G.moved_at))))
 
     def of_series(self, series_id: int) -> tuple[RegressionRow, ...]:
         """The Regressions that have a Change of this Series."""

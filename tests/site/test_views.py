@@ -198,7 +198,7 @@ def test_raw_samples_of_both_sides_are_shown_on_demand(site: httpx.Client) -> No
 
     assert "Raw Samples of ttft_s" in words(page)
     assert 2 == page.count('<svg class="strip"')
-    assert 24 == int(re.findall(r'<td class="number">(\d+)</td>', page)[0])
+    assert 24 == int(re.findall(r'<td class="number wide">(\d+)</td>', page)[0])
 
 
 @pytest.mark.parametrize(

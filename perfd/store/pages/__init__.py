@@ -26,6 +26,7 @@ from perfd.store.pages import (
     series,
     status,
     triage,
+    weeks,
 )
 from perfd.store.pages.across import PARTS
 from perfd.store.pages.chosen import UNJUDGED, SeriesFilter
@@ -36,6 +37,7 @@ from perfd.store.pages.triage import Commits
 from perfd.store.records import (
     ArmSamples,
     BuildPage,
+    ChangeRow,
     DifferingList,
     Movement,
     OccasionRow,
@@ -43,6 +45,7 @@ from perfd.store.records import (
     RegressionRow,
     RunPage,
     RunRow,
+    SeriesInfo,
     SeriesList,
     SeriesPage,
     SeriesRow,
@@ -168,6 +171,16 @@ class Pages:
         """The raw Samples behind both Points of one Series that two sides measured; absent where one side has none."""
         with self.engine.begin() as connection:
             return comparing.samples(connection, question, series_id)
+
+    def found_between(self, start: datetime, stop: datetime) -> tuple[tuple[SeriesInfo, ChangeRow], ...]:
+        """Steps and drifts that stand and were found in nights of that span, the largest effect first."""
+        with self.engine.begin() as connection:
+            return weeks.changes(connection, start, stop)
+
+    def nights_between(self, start: datetime, stop: datetime) -> tuple[OccasionRow, ...]:
+        """The nights of that span with their Runs counted, newest first."""
+        with self.engine.begin() as connection:
+            return weeks.nights(connection, start, stop)
 
     def spans(self, since: Mapping[int, datetime]) -> dict[int, Span]:
         """What came of the nights from those moments on, by how many nights were due since each."""

@@ -1,0 +1,53 @@
+"""The report of a week, as a page and as Markdown."""
+
+import httpx
+import pytest
+from test_pages import words
+
+
+def test_a_week_says_what_changed_and_what_was_measured(filled: httpx.Client) -> None:
+    page = words(filled.get("/report?week=2026-W11").text)
+
+    assert "Week 2026-W11: 7 nights measured" in page
+    assert "worse +8.0 %" in page
+    assert "Commit number 12" in page
+
+
+def test_a_day_names_its_week(filled: httpx.Client) -> None:
+    assert filled.get("/report?week=2026-W11").text == filled.get("/report?week=2026-03-13").text
+
+
+def test_the_same_comes_as_markdown(filled: httpx.Client) -> None:
+    told = filled.get("/report.md?week=2026-W11")
+
+    assert "text/markdown; charset=utf-8" == told.headers["content-type"]
+    assert told.text.startswith("# Week 2026-W11 (2026-03-09 to 2026-03-15)\n")
+    assert "## Regressions that must be answered" in told.text
+    assert "▲ +8.0 %" in told.text
+
+
+def test_the_picture_of_the_week_is_a_png(filled: httpx.Client) -> None:
+    page = filled.get("/report?week=2026-W11").text
+    address = page.split('class="plot-image" src="')[1].split('"')[0]
+
+    picture = filled.get(address.replace("&amp;", "&"))
+
+    assert b"\x89PNG" == picture.content[:4]
+
+
+def test_a_week_without_nights_says_so(filled: httpx.Client, empty: httpx.Client) -> None:
+    assert "No night was run in this week." in words(filled.get("/report?week=2020-W01").text)
+    assert "No night was run in this week." in words(empty.get("/report").text)
+
+
+@pytest.mark.parametrize("week", ["2026-W54", "0000-W01", "9999-W53", "soon", "2026-13-01", "<b>", "9999-12-31"])
+def test_what_is_no_week_is_told(filled: httpx.Client, week: str) -> None:
+    answer = filled.get("/report", params={"week": week})
+
+    assert 400 == answer.status_code
+    assert "week is a week such as 2026-W11" in words(answer.text)
+
+
+def test_hostile_names_are_escaped_in_both(hostile: httpx.Client) -> None:
+    assert "<script>alert" not in hostile.get("/report?week=2026-W09").text
+    assert "<script>" not in hostile.get("/report.md?week=2026-W09").text
