@@ -37,6 +37,10 @@ class Limits:
     """(level, when it was so) by kind and key; a bucket that is not there is full."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
+    def __len__(self) -> int:
+        """How many buckets are kept."""
+        return len(self._levels)
+
     def look(self, kind: str, key: str) -> None:
         """Raises TooManyError where nothing is left; takes nothing."""
         with self._lock:
@@ -62,7 +66,7 @@ class Limits:
         return min(level + (self.clock() - at) * a_second, most)
 
     def _forget(self) -> None:
-        """Buckets that are full again go; where none is, the one that was asked for least lately."""
-        full = [one for one in self._levels if self._level(*one) >= RATES[one[0]][0]]
-        for one in full or [min(self._levels, key=lambda one: self._levels[one][1])]:
-            del self._levels[one]
+        """Buckets that are full again go, and those that were asked for least lately, until a tenth is free."""
+        lasting = {one: seen for one, seen in self._levels.items() if self._level(*one) < RATES[one[0]][0]}
+        latest = sorted(lasting.items(), key=lambda one: one[1][1])[-(MOST_BUCKETS * 9 // 10) :]
+        self._levels = dict(latest)

@@ -4,7 +4,7 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from typing import Any
@@ -14,6 +14,7 @@ import httpx
 from perfd.config import SiteConfig
 from perfd.domain.account import NewToken, Role, Scope
 from perfd.site import create_app, listen
+from perfd.site.limits import Limits
 from perfd.site.serve import serve_site
 from perfd.store import Store
 from perfd.store.access_tokens import new_secret
@@ -31,6 +32,8 @@ class People:
     store: Store
     address: str = ""
     now: datetime = START
+    limits: Limits = field(default_factory=Limits)
+    """Of the site; time passes for them as for it."""
     stack: ExitStack = field(default_factory=ExitStack)
 
     def visitor(self, source: str = "127.0.0.1", **headers: str) -> httpx.Client:
@@ -62,14 +65,22 @@ def known(store: Store, **extra: Any) -> Iterator[People]:
     """The site over a store, as `perfd serve` serves it; `access`, `address` and `github_login` say what it knows."""
     people, over = People(store), threading.Event()
     app = create_app(store, clock=lambda: people.now, **extra)
+
+    def passed_s() -> float:
+        return (people.now - START).total_seconds()
+
+    people.limits = Limits(clock=passed_s)
+    app.state.site = replace(app.state.site, limits=people.limits)
     listening = listen(port=0)
     people.address = f"http://127.0.0.1:{listening.getsockname()[1]}"
     thread = threading.Thread(target=serve_site, args=(app, listening, over))
     thread.start()
-    with people.stack:
-        yield people
-    over.set()
-    thread.join()
+    try:
+        with people.stack:
+            yield people
+    finally:
+        over.set()
+        thread.join()
 
 
 def closed(**extra: Any) -> SiteConfig:
