@@ -2,25 +2,36 @@
 
 import hashlib
 import secrets
+from dataclasses import replace
+from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends, Header, Path
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import JSONResponse
 
+from perfd.domain.account import Right, Visitor
 from perfd.domain.codec import to_json
 from perfd.domain.occasion import Occasion
 from perfd.domain.pull import ComparisonAsked, Delivery
 from perfd.domain.run import OccasionKind
 from perfd.errors import BadInputError
 from perfd.site.parameters import MOST_CHARACTERS
-from perfd.site.site import Here
+from perfd.site.site import Here, Site
 from perfd.site.templates import short
 from perfd.site.troubles import NotHereError
-from perfd.site.writing import MayWrite
+from perfd.site.visitors import Asking
+from perfd.site.writing import check_own, check_scope, needs
 
 router = APIRouter(prefix="/api/v1")
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
+Key = Annotated[
+    str,
+    Header(
+        alias="Idempotency-Key", max_length=200, description="The question's own name: asked again, it is the same comparison."
+    ),
+]
+ComparisonName = Annotated[str, Path(description="The comparison's name, as the answer to its question gave it.")]
 Commit = Annotated[str, Field(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$")]
 
 
@@ -34,22 +45,28 @@ class Question(BaseModel):
     suites: Annotated[tuple[Name, ...], Field(max_length=20)] = ()
 
 
-@router.post("/comparisons", status_code=202, responses={202: {}, 400: {}, 403: {}})
-def ask(question: Question, site: Here, _: MayWrite) -> JSONResponse:
+@router.post("/comparisons", status_code=202, responses={202: {}, 400: {}, 401: {}, 403: {}})
+def ask(
+    visitor: Annotated[Visitor, Depends(needs(Right.COMPARE))], question: Question, site: Here, again: Key = ""
+) -> JSONResponse:
     """The comparison is queued, its code in a cage; `comparison` names it, and its address tells how far it is."""
-    key = secrets.token_hex(8)
+    check_scope(visitor, question.engine)
+    key = hashlib.sha256(f"{visitor.name} {again}".encode()).hexdigest()[:16] if again else secrets.token_hex(8)
     at = site.clock().replace(microsecond=0)
     label = f"pull {question.engine}@{question.base[:12]}..{question.head[:12]} {key}"
     event = ComparisonAsked(question.engine, question.base, question.head, label, at, question.suites)
-    site.store.deliveries.take(Delivery("api", key, hashlib.sha256(key.encode()).hexdigest(), event), site.clock())
-    return JSONResponse({"comparison": Occasion(OccasionKind.COMPARE, at, label).name}, 202)
+    new = site.store.deliveries.take(Delivery("api", key, hashlib.sha256(key.encode()).hexdigest(), event), site.clock())
+    name = Occasion(OccasionKind.COMPARE, *((at, label) if new else _before(site, key, event))).name
+    check_own(visitor, site, name, new=True)
+    return JSONResponse({"comparison": name}, 202)
 
 
 @router.get("/comparisons/{name:path}", responses={400: {}, 404: {}})
-def told(name: str, site: Here) -> dict[str, Any]:
+def told(name: ComparisonName, site: Here, visitor: Asking) -> dict[str, Any]:
     """How far the comparison is: its state, its Runs by state, what went wrong, and its report once there is one."""
     if len(name) > MOST_CHARACTERS or not name.isprintable():
         raise BadInputError("a comparison is named by its occasion, such as compare:2026-11-29T02:00:00Z:LABEL")
+    check_own(visitor, site, name, new=False)
     found = site.store.pages.occasion_named(name)
     if found is None or found.row.occasion.kind is not OccasionKind.COMPARE:
         raise NotHereError(f"There is no comparison {short(name, 100)}.")
@@ -60,3 +77,11 @@ def told(name: str, site: Here) -> dict[str, Any]:
         "findings": to_json(found.findings),
         "report": found.row.report,
     }
+
+
+def _before(site: Site, key: str, event: ComparisonAsked) -> tuple[datetime, str]:
+    """When the same was asked under that key, and its label; raises BadInputError where it was something else."""
+    found = site.store.deliveries.known("api", key)
+    if not isinstance(found, ComparisonAsked) or replace(event, at=found.at, label=found.label) != found:
+        raise BadInputError("another comparison was asked for under this Idempotency-Key; ask under another one")
+    return found.at, found.label

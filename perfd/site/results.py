@@ -8,14 +8,16 @@ from fastapi import APIRouter, Depends, Header, Request
 from starlette.responses import JSONResponse
 
 from perfd.domain import results as files
+from perfd.domain.account import Right, Visitor
 from perfd.domain.arrival import arrival_of
 from perfd.domain.metric import METRICS, Metric, MetricKind
 from perfd.domain.results import MetricSamples, Results
 from perfd.domain.run import RunState
 from perfd.errors import BadInputError
 from perfd.rules.judge import reduce_samples
+from perfd.site.answers import Taken
 from perfd.site.site import Here
-from perfd.site.writing import MayWrite
+from perfd.site.writing import check_own, check_scope, needs
 from perfd.store.records import Reduced, Written
 
 router = APIRouter(prefix="/api/v1")
@@ -38,6 +40,7 @@ async def body_of(request: Request) -> bytes:
     return b"".join(parts)
 
 
+Uploading = Annotated[Visitor, Depends(needs(Right.UPLOAD))]
 OPENAPI: dict[str, Any] = {
     "requestBody": {
         "required": True,
@@ -47,8 +50,8 @@ OPENAPI: dict[str, Any] = {
 }
 
 
-@router.post("/results", openapi_extra=OPENAPI, responses={201: {}, 200: {}, 400: {}, 403: {}, 409: {}})
-def take(_: MayWrite, body: Annotated[bytes, Depends(body_of)], site: Here, key: Key = "") -> JSONResponse:
+@router.post("/results", openapi_extra=OPENAPI, responses={201: {"model": Taken}, 200: {"model": Taken}, 409: {}})
+def take(visitor: Uploading, body: Annotated[bytes, Depends(body_of)], site: Here, key: Key = "") -> JSONResponse:
     """201 with the Run's key when it is stored, 200 when it stood there, 409 when its key has other results."""
     try:
         results = files.parse(body.decode())
@@ -57,6 +60,9 @@ def take(_: MayWrite, body: Annotated[bytes, Depends(body_of)], site: Here, key:
     if not key.isprintable():
         raise BadInputError("Idempotency-Key holds a control character")
     arrival = arrival_of(results, key.strip() or hashlib.sha256(body).hexdigest())
+    device = results.environment.device.name if results.environment else None
+    check_scope(visitor, arrival.identity.subject, device)
+    check_own(visitor, site, f"results:{arrival.key}", new=True)
     taken = site.store.arrivals.take(arrival, points(results), site.clock())
     if taken.written is Written.REFUSED:
         remedy = "Send what was measured again under another key, or without one."
