@@ -82,22 +82,7 @@ def test_what_libraries_log_is_a_line_like_any_other() -> None:
     assert "ZeroDivisionError: once" in one["message"]
 
 
-def test_a_whole_night_and_its_last_word_are_json(small_night: SmallNight) -> None:
-    small_night.environment["PERFD_LOG"] = "json"
-
-    ended = small_night.run("nightly")
-    lines = [json.loads(line) for line in ended.stderr.splitlines()]
-    assert 0 == ended.returncode
-    assert {"build", "measure"} <= {one["stage"] for one in lines}
-    measured = [one for one in lines if one["stage"] == "measure"]
-    assert all(one["occasion"].startswith("night:") and len(one["run"]) == 64 for one in measured)
-
-    refused = small_night.run("nightly", "--engine", "nothing")
-    (last,) = [json.loads(line) for line in refused.stderr.splitlines()]
-    assert ("error", "perfd") == (last["level"], last["stage"])
-
-
-def test_no_secret_is_in_a_log(small_night: SmallNight) -> None:
+def test_a_whole_night_and_its_last_word_are_json_without_a_secret(small_night: SmallNight) -> None:
     small_night.environment |= {
         "PERFD_LOG": "json,debug",
         "PERFD_NOTIFY_WEBHOOK_URL": "http://127.0.0.1:1/very-secret",
@@ -107,6 +92,13 @@ def test_no_secret_is_in_a_log(small_night: SmallNight) -> None:
     file.write_text("notify = { webhook = true }\n" + file.read_text(encoding="utf-8"), encoding="utf-8")
 
     ended = small_night.run("nightly")
-
+    lines = [json.loads(line) for line in ended.stderr.splitlines()]
     assert 0 == ended.returncode
+    assert {"build", "measure"} <= {one["stage"] for one in lines}
+    measured = [one for one in lines if one["stage"] == "measure"]
+    assert all(one["occasion"].startswith("night:") and len(one["run"]) == 64 for one in measured)
     assert "very-secret" not in ended.stdout + ended.stderr
+
+    refused = small_night.run("nightly", "--engine", "nothing")
+    (last,) = [json.loads(line) for line in refused.stderr.splitlines()]
+    assert ("error", "perfd") == (last["level"], last["stage"])

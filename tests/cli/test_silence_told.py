@@ -1,9 +1,11 @@
 """Real processes that die: what they leave undone is told by whoever is left."""
 
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from pathlib import Path
 
 import httpx
 import pytest
@@ -16,6 +18,9 @@ from perfd.stages.alarms import late
 from perfd.stages.context import Context, worker_name
 from perfd.stages.night import STAGES, open_night
 from perfd.store import Store, make_engine
+
+sys.path.append(str(Path(__file__).parents[1] / "notify"))
+from receivers import hooked  # the webhook of tests/notify serves here too
 
 LATER = timedelta(minutes=15)
 
@@ -72,6 +77,22 @@ def test_a_clock_that_is_killed_is_told_by_a_site_of_its_own(small_night: SmallN
     assert 200 == ask(app, "/livez").status_code
     assert 'perfd_alarms{kind="clock"} 1.0' in ask(app, "/metrics").text
     assert "The clock last looked at" in ask(app, "/status").text
+
+
+def test_a_site_alone_tells_people_of_a_dead_clock(small_night: SmallNight, context: Context) -> None:
+    context.store.alarms.looked(context.now() - timedelta(hours=1))
+    file = small_night.folder / "perfd.toml"
+    file.write_text("notify = { webhook = true }\n" + file.read_text(encoding="utf-8"), encoding="utf-8")
+    with hooked() as receiver:
+        small_night.environment["PERFD_NOTIFY_WEBHOOK_URL"] = receiver.url
+        site = small_night.start("serve", "--no-clock", "--no-worker", "--port", "0")
+        wait_until(lambda: bool(receiver.taken))
+        site.send_signal(signal.SIGTERM)
+        _, told = site.communicate(timeout=30)
+
+    assert "The clock last looked at" in receiver.taken[0]["text"]
+    assert ("clock",) == context.store.alarms.lasting()
+    assert "very-secret" not in told
 
 
 def ask(app: object, address: str) -> httpx.Response:
