@@ -291,7 +291,10 @@ def _owed(context: Context, runs: Sequence[ArmSamples], decisions: Sequence[Pair
         return
     planned = max(one.run.block for one in runs) + 1
     more = next_blocks(planned // 2, decisions)
-    specs = {one.run.arm: context.store.pages.run_page(one.run.key) for one in runs[:PLACES_A_BLOCK]}
+    if not more:
+        return
+    like = {one.run.arm: one.run.key for one in runs[:PLACES_A_BLOCK]}
+    specs = {arm: context.store.pages.run_page(key) for arm, key in like.items()}
     model = context.config.model(runs[0].run.model)
     for place, arm in enumerate(abba_order(planned // PLACES_A_BLOCK + more)[planned:], planned):
         page = specs[arm]
