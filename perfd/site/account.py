@@ -59,8 +59,16 @@ def end(number: Number, site: Here, visitor: Known) -> Response:
 def audit(request: Request, site: Here, visitor: Auditor, offset: Offset = 0, limit: Limit = 100) -> HTMLResponse:
     """Who did what, the newest first."""
     total, events = site.store.audit.latest(offset, limit)
-    words = {"total": total, "offset": offset, "limit": limit, "link": linker(request)}
-    return site.pages.show("audit.html", here="/account", visitor=visitor, events=events, **words)
+    return site.pages.show(
+        "audit.html",
+        here="/account",
+        visitor=visitor,
+        events=events,
+        total=total,
+        offset=offset,
+        limit=limit,
+        link=linker(request),
+    )
 
 
 def asked(fields: Mapping[str, str], by: str) -> NewToken:

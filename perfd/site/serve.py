@@ -39,8 +39,15 @@ def serve_site(app: FastAPI, listening: socket.socket, over: threading.Event | N
     """Serves until a signal ends it (SIGINT, SIGTERM), or `over` is set; the socket is closed on return."""
     with closing(listening):
         # With proxy_headers a header would stand for the connection's address; visitors.py believes configured proxies only.
-        quiet = {"log_level": "warning", "access_log": False, "server_header": False, "proxy_headers": False}
-        config = uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=5, **quiet)
+        config = uvicorn.Config(
+            app,
+            log_level="warning",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=5,
+        )
         server = uvicorn.Server(config)
         if over is not None:
             threading.Thread(target=_end_when, args=(over, server), name="end", daemon=True).start()

@@ -2,10 +2,9 @@
 
 import hmac
 from collections.abc import Awaitable, Callable
-from typing import Annotated
 from urllib.parse import urlsplit
 
-from fastapi import Depends, Request
+from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
 from perfd.domain.account import AuditEvent, Right, Role, Scope, Visitor, Way
@@ -134,6 +133,3 @@ def record(request: Request, visitor: Visitor, site: Site, why: str = "") -> Non
     site.store.audit.write(
         AuditEvent(site.clock(), visitor.name, visitor.way.value, visitor.address, deed, allowed=not why, why=why)
     )
-
-
-MayWrite = Annotated[Visitor, Depends(needs(Right.UPLOAD))]
