@@ -11,6 +11,7 @@ from rich.table import Table
 from perfd.cli import main
 from perfd.cli.group import FINE, UNSURE, Commands, answer, json_option
 from perfd.cli.opened import opened
+from perfd.cli.reasons import REASON
 from perfd.cli.tables import console
 from perfd.cli.tell import Silent
 from perfd.domain.device import Cause, DeviceRow, Quarantine
@@ -44,7 +45,7 @@ def list_(config_path: Path | None, as_json: bool) -> int:
 
 @device.command()
 @click.argument("name")
-@click.option("--reason", required=True, help="Why, in a sentence; it stands on everything that becomes void.")
+@click.option("--reason", type=REASON, required=True, help="Why, in a sentence; it stands on everything that becomes void.")
 @click.option("--since", help="Void what it has finished since then (ISO 8601, UTC unless it says so); default: a day ago.")
 @click.option("--actor", help=ACTOR)
 @json_option
@@ -66,7 +67,7 @@ def quarantine(config_path: Path | None, name: str, reason: str, since: str | No
 
 @device.command()
 @click.argument("name")
-@click.option("--reason", required=True, help="What was done about it, in a sentence.")
+@click.option("--reason", type=REASON, required=True, help="What was done about it, in a sentence.")
 @click.option("--actor", help=ACTOR)
 @json_option
 @click.pass_obj

@@ -14,6 +14,7 @@ from typing import Any, NoReturn, TypeVar
 import click
 
 from perfd.cli import log
+from perfd.cli.shown import shown
 from perfd.domain.codec import to_json
 from perfd.errors import PerfdError
 
@@ -99,7 +100,7 @@ def _tell(error: Exception) -> int:
 
 def _last_word(sentence: str, level: str = "error") -> None:
     """Why the command ends, for people or as the last line of a JSON log."""
-    click.echo(log.line("perfd", sentence, {"level": level}) if log.is_json() else f"perfd: {sentence}", err=True)
+    click.echo(log.line("perfd", sentence, {"level": level}) if log.is_json() else shown(f"perfd: {sentence}"), err=True)
 
 
 def _sentence(error: Exception) -> str | None:

@@ -11,6 +11,7 @@ from perfd.cli import main
 from perfd.cli.group import FINE, REGRESSION, Commands, answer, json_option
 from perfd.cli.numbers import NUMBER
 from perfd.cli.opened import opened
+from perfd.cli.reasons import REASON
 from perfd.cli.shown import shown
 from perfd.cli.tables import console
 from perfd.cli.tell import Silent
@@ -74,7 +75,7 @@ def show(config_path: Path | None, number: int, as_json: bool) -> int:
 @regression.command()
 @click.argument("number", type=NUMBER)
 @click.argument("state", type=click.Choice(BY_PEOPLE))
-@click.option("--reason", required=True, help="Why, in a sentence; it stands in the Regression's life.")
+@click.option("--reason", type=REASON, required=True, help="Why, in a sentence; it stands in the Regression's life.")
 @click.option("--actor", help="Who does it; default: your user name.")
 @click.option("--owner", help="Who answers it from now on, with the state owned; default: who does it.")
 @click.option("--of", "other", type=NUMBER, metavar="N", help="Which Regression it repeats, with the state duplicate.")

@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 from perfd.cli import main
+from perfd.cli.group import Commands
 from perfd.config import load_config
 from perfd.domain.launch import ModelLaunch
+from perfd.errors import BadInputError
 from perfd.stages.context import Context
 from perfd.stages.launching import declare
 from perfd.store import Store, make_engine
@@ -213,3 +215,25 @@ def test_what_the_database_cannot_hold_is_one_sentence(shell: Shell, words: tupl
     assert code == 3
     assert sentence in err
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    "words", [("device", "quarantine", "cpu"), ("device", "release", "cpu"), ("regression", "move", "1", "noise")]
+)
+def test_a_reason_says_something(shell: Shell, words: tuple[str, ...]) -> None:
+    code, _, err = shell.run(*words, "--reason", "  ")
+
+    assert (3, True) == (code, "it is empty; say why in a sentence" in err)
+
+
+def test_a_sentence_about_a_hostile_name_does_nothing_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    group = Commands("hostile")
+
+    @group.command("fails")
+    def fails() -> None:
+        raise BadInputError("\x1b]0;owned\x07 and \u202e back")
+
+    with pytest.raises(SystemExit):
+        group.main(["fails"])
+
+    assert "perfd: \\x1b]0;owned\\x07 and \\u202e back\n" == capsys.readouterr().err
