@@ -166,7 +166,8 @@ def _view(page: SeriesPage, found: History, window: Window) -> SeriesView:
     first = places[0] if places else 0
     changes = [_shown(one, page.places[one.id] - first) for one in page.changes if page.places.get(one.id, -1) in places]
     return SeriesView(
-        name=label(page.info)[:90],
+        name=page.info.metric.name[:40],
+        title=label(page.info)[:100],
         unit=page.info.metric.unit,
         values=[found.values[place] for place in places],
         better=page.info.metric.better,
