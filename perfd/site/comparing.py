@@ -1,5 +1,6 @@
 """Two nights, days or Builds Series by Series: read from the address, and as the lines of a table."""
 
+from collections.abc import Mapping
 from statistics import median
 from typing import Any
 from urllib.parse import urlencode
@@ -57,12 +58,12 @@ def show(request: Request, site: Site, question: Question) -> HTMLResponse:
         every=_with(request, apart=""),
         sorts=[(one.value, _with(request, sort=one.value)) for one in Sorting],
         parts=[part for part in parts_of(site.store.pages.choices(), chosen) if part.key != "verdict"],
-        rows=[line(row) | {"samples": _with(request, keep=True, samples=str(row.info.id))} for row in found.rows],
+        rows=[line(row) | {"samples": _same(request, samples=str(row.info.id))} for row in found.rows],
         by=question.head.part,
         byes=("", *PARTS),
         means=[_mean_words(one, request) for one in found.means],
         strips=_strips(request, site, question),
-        no_strips=_with(request, keep=True, samples=""),
+        no_strips=_same(request, samples=""),
         total=total,
         offset=question.offset,
         limit=question.limit,
@@ -177,8 +178,16 @@ def _capital(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _with(request: Request, *, keep: bool = False, **changed: str) -> str:
-    """This address with some parts changed, from the first line on unless the page is kept."""
-    dropped = {*changed} if keep else {"offset", "samples", *changed}
-    kept = [(key, value) for key, value in request.query_params.multi_items() if key not in dropped]
+def _with(request: Request, **changed: str) -> str:
+    """This address with some parts changed, from the first line on, and without Samples."""
+    return _address(request, changed, {"offset", "samples"})
+
+
+def _same(request: Request, **changed: str) -> str:
+    """This address with some parts changed, and the page as it is."""
+    return _address(request, changed, set())
+
+
+def _address(request: Request, changed: Mapping[str, str], left_out: set[str]) -> str:
+    kept = [(key, value) for key, value in request.query_params.multi_items() if key not in {*left_out, *changed}]
     return f"{request.url.path}?{urlencode(kept + [(key, value) for key, value in changed.items() if value])}"

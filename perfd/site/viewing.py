@@ -40,13 +40,13 @@ def view_of(request: Request) -> View:
     scale = text(request, "scale")
     if scale not in SCALES:
         raise BadInputError("scale is log or ratio, or is left out")
-    days = tuple(_day(request, name) for name in ("from", "to"))
-    if all(days) and days[0] > days[1]:
-        raise BadInputError(f"from ({days[0]}) is after to ({days[1]})")
+    start, stop = _day(request, "from"), _day(request, "to")
+    if start and stop and start > stop:
+        raise BadInputError(f"from ({start}) is after to ({stop})")
     over = ids_of(",".join(named)) if (named := [one for one in request.query_params.getlist("with") if one]) else []
     if len(over) > MOST_OVER:
         raise BadInputError(f"at most {MOST_OVER} Series are laid over one another")
-    return View(*days, scale, text(request, "against"), tuple(over))
+    return View(start, stop, scale, text(request, "against"), tuple(over))
 
 
 def _day(request: Request, name: str) -> str:

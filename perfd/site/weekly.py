@@ -152,7 +152,9 @@ def markdown(report: dict[str, Any]) -> str:
     parts.append("## Regressions answered in this week")
     parts += [f"- {one['id']} ({one['state']}): {escaped(one['title'], 200)}" for one in report["closed"]] or ["None."]
     parts.append("## Nights")
-    nights = [(f"{one['at']:%Y-%m-%d}", one["state"], f"{one['done']} of {one['planned']}") for one in report["nights"]]
+    nights: list[tuple[str, ...]] = [
+        (f"{one['at']:%Y-%m-%d}", one["state"], f"{one['done']} of {one['planned']}") for one in report["nights"]
+    ]
     parts.append(table(("Night", "State", "Runs done"), nights) if nights else "None.")
     parts += [escaped(said, 300) for said, _ in (*report["launches"], *report["quarantined"])]
     parts.append(escaped(report["believed"], 400))
@@ -160,7 +162,7 @@ def markdown(report: dict[str, Any]) -> str:
 
 
 def _changes_table(changes: Sequence[dict[str, Any]]) -> str:
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             escaped(one["label"], 120),
             f"{arrow(one['effect'])} {percent(one['effect'])}{' (suspect)' if one['suspect'] else ''}",

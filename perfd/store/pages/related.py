@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import NamedTuple
 
-from sqlalchemy import Connection, Integer, cast, func, literal_column, select, text
+from sqlalchemy import ColumnElement, Connection, Integer, cast, func, literal_column, select, text
 
 from perfd.store import reading, tables
 from perfd.store.records import SeriesInfo
@@ -48,7 +48,7 @@ def siblings(connection: Connection, series_id: int) -> tuple[Sibling, ...]:
     """Series of the same Workload and Metric that differ from this one in exactly one other part, by that part."""
     one = tables.series.alias()
     apart = {part: S[part] != one.c[part] for part in PARTS}
-    differing = sum((cast(test, Integer) for test in apart.values()), start=literal_column("0"))
+    differing: ColumnElement[int] = sum((cast(test, Integer) for test in apart.values()), start=literal_column("0", Integer))
     asked = (
         reading.series_select()
         .add_columns(*(test.label(f"apart_{part}") for part, test in apart.items()))
