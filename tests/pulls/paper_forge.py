@@ -20,6 +20,8 @@ class PaperForge:
     files: int = 300
     """How many a comparison lists."""
     broken: Exception | None = None
+    unread: ForgeError | None = None
+    """Why it compares nothing."""
     asked: int = 0
     """How often somebody's permission was."""
 
@@ -41,6 +43,8 @@ class PaperForge:
 
     def merge_base(self, repository: str, base: str, head: str) -> MergeBase:  # noqa: ARG002
         self._fail()
+        if self.unread is not None:
+            raise self.unread
         try:
             commit = self._git("merge-base", base, head)
         except subprocess.CalledProcessError:

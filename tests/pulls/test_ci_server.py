@@ -10,6 +10,10 @@ import pytest
 from pull_world import PullWorld, engine_text, pull_world
 
 from perfd.bench.cage.refuse import refusal
+from perfd.cli.ci_server import rows_of
+from perfd.domain.area import Gate
+from perfd.domain.codec import to_json
+from perfd.domain.verdict import Outcome, Verdict
 
 
 @pytest.fixture
@@ -49,6 +53,18 @@ def test_a_server_measures_and_the_pipeline_tells(world: PullWorld, server: str)
     assert {("nll_nats", "same")} <= {(row["metric"]["name"], row["verdict"]["outcome"]) for row in told["rows"]}
     assert base == told["against"]["commit"]
     assert f"{server}/compare/compare" in answered["markdown"]
+    assert told["device"].startswith("cpu")
+    assert told["environment"].startswith("Both arms ran on ")
+    assert "False alarms of these Series in the last 30 days" in answered["markdown"]
+
+
+def test_a_series_that_fails_itself_on_the_server_fails_no_check_here() -> None:
+    verdict = to_json(Verdict(Outcome.WORSE, "slower", "pairs/1", 6, effect=0.05))
+    row = {"workload": "steady", "class": "chat", "model": "", "metric": "itl_s", "base": 1.0, "head": 1.05, "pairs": 6}
+
+    told = [{**row, "verdict": verdict, "fails_itself": fails} for fails in (False, True)]
+
+    assert [True, False] == [one.gates for one in rows_of(told, (Gate(),), "")]
 
 
 def test_a_question_that_cannot_be_measured_is_told_why(world: PullWorld, server: str) -> None:

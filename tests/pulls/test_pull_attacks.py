@@ -10,7 +10,7 @@ from pull_world import PullWorld, engine_text, pull_world
 
 from perfd.builders import commits
 from perfd.cli.tell import Silent
-from perfd.domain.forge import Conclusion, Permission
+from perfd.domain.forge import Conclusion, ForgeError, Permission, Trouble
 from perfd.domain.occasion import OccasionState
 from perfd.domain.pull import JobState, PullAction
 from perfd.domain.run import Arm, RunState
@@ -136,6 +136,29 @@ def test_what_was_pushed_while_it_was_closed_is_not_vouched_for_by_reopening(one
 
     assert JobState.WAITING is one.jobs[-1].state
     assert "code of an unknown account" in one.check.title
+
+
+def test_a_pull_request_that_moves_to_another_base_is_measured_against_that(one: Answered, world: PullWorld) -> None:
+    first = world.git("rev-parse", "main")
+    tip = world.commit("Go on", {"engine.py": engine_text("on")})
+    commit = head(world, "Change")
+    one.pull(commit)
+    assert tip == one.jobs[-1].merge_base
+    one.later(60)
+
+    one.pull(commit, PullAction.REBASED, base=first, base_branch="release-1")
+
+    assert ([JobState.SUPERSEDED, JobState.RUNNING], first) == ([job.state for job in one.jobs], one.jobs[-1].merge_base)
+
+
+def test_an_app_that_lacks_a_permission_says_in_the_check_which_one(one: Answered, world: PullWorld) -> None:
+    lacks = "GitHub answered 403 to compare: the App lacks the permission contents: read; grant it"
+    one.forge.unread = ForgeError(Trouble.FORBIDDEN, lacks)
+
+    one.pull(head(world, "Change"))
+
+    assert (Conclusion.ACTION_REQUIRED, JobState.FAILED) == (one.check.conclusion, one.jobs[-1].state)
+    assert "lacks the permission contents: read" in one.check.summary
 
 
 @pytest.mark.parametrize("date", ["@253402300800 +0000", "@100 +9959", "@253402300799 -0100"])
