@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perfd.stats.evidence import Evidence
-from perfd.stats.spread import RESTLESS
+from perfd.stats.spread import RESTLESS, tails_are_light
 
 Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.intp]
@@ -22,8 +22,10 @@ _CALM, _MOST_RESTLESS = 2.5, 4.0
 _TAIL_COST, _TAIL_MOST = 80.0, 0.02
 _STEEP = 3.2
 """A newest night that far off may be the first of a step, which a wider spread must not swallow."""
+_TOO_RESTLESS, _STEEPEST = 8.0, 4.5
+"""Unrest from which on such a night is not waited for where tails are light, up to how far it is off."""
 _CALMER = 14.0
-_SPREAD_TAIL_COST, _SPREAD_TAIL_FREE, _SPREAD_TAIL_MOST = 200.0, 0.01, 0.03
+_SPREAD_TAIL_COST, _SPREAD_TAIL_FREE, _SPREAD_TAIL_MOST = 280.0, 0.01, 0.03
 _SPREAD_MEMORY_COST = 2.0
 _MEMORY, _MEMORY_COST = (0.0, 0.1, 0.2, 0.35, 0.45, 0.6, 0.9), (0.0, 0.2, 1.6, 3.9, 3.6, 1.6, 1.1)
 """By the autocorrelation that was found, what it costs: most where there may be more than a short reference shows."""
@@ -42,7 +44,10 @@ def step_bars(found: Evidence, bar: float = BAR) -> Floats:
 
 def uneven(found: Evidence, bar: float = SPREAD_BAR) -> NDArray[np.bool_]:
     """Where the spread has changed; where it grew, neighbouring nights must lie further apart too, as no step makes them."""
-    grown = (found.unrest >= RESTLESS) & ~found.suspect & (np.abs(found.surprise) < _STEEP)
+    far = np.abs(found.surprise)
+    calm = ~found.suspect & (far < _STEEP)
+    beyond_doubt = (found.unrest >= _TOO_RESTLESS) & (far < _STEEPEST) & tails_are_light(found.heavy, found.noise_n)
+    grown = (found.unrest >= RESTLESS) & (calm | beyond_doubt)
     tails = _SPREAD_TAIL_COST * np.clip(found.heavy - _SPREAD_TAIL_FREE, 0, _SPREAD_TAIL_MOST)
     bars = bar + tails + _SPREAD_MEMORY_COST * found.phi
     changed: NDArray[np.bool_] = ((found.spread >= bars) & grown) | (-found.spread >= bars + _CALMER)

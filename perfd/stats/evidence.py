@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from perfd.stats.density import log_density, look_up, to_bins
 from perfd.stats.nights import LASTING, NIGHTS, REFERENCE
 from perfd.stats.residuals import autocorrelation, marginal, residuals_of
-from perfd.stats.spread import best_spread, spread_in_question, unrest_of
+from perfd.stats.spread import best_spread, restlessness, spread_in_question, unrest_of
 from perfd.stats.suspect import BEYOND, SUMS, suspects
 
 Floats = NDArray[np.floating[Any]]
@@ -101,10 +101,10 @@ def examine(window: Floats, count: Ints, segment: Ints, memory: Floats | None = 
     step = marginal(step, noise_n)
     unrest = unrest_of(white, reference, held)
     spread, spread_nights = np.zeros(len(window)), np.ones(len(window), dtype=np.intp)
-    asked = spread_in_question(white, unrest)
-    spread[asked], spread_nights[asked] = best_spread(white[asked], table[asked], held[asked], noise_n[asked])
-    tail = (reference & (np.abs(white) > _FAR)).sum(axis=1) / np.maximum(noise_n, 1)
     heavy = (reference & (np.abs(white) > BEYOND)).sum(axis=1) / np.maximum(noise_n, 1)
+    asked, restless = spread_in_question(white, unrest), restlessness(unrest, heavy, noise_n)
+    spread[asked], spread_nights[asked] = best_spread(white[asked], table[asked], held[asked], noise_n[asked], restless[asked])
+    tail = (reference & (np.abs(white) > _FAR)).sum(axis=1) / np.maximum(noise_n, 1)
     suspect = suspects(white, known & (age[None, :] >= len(SUMS)), phi) & (held > 0) & (level_n >= REFERENCE)
     return Evidence(
         level, scale, phi.astype(np.float64), level_n, noise_n, step, step_nights, spread, spread_nights, unrest, tail, heavy,

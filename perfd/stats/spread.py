@@ -18,11 +18,16 @@ Bools = NDArray[np.bool_]
 
 _SPREAD_NIGHTS = (8, 9, 10, 12, 14, 17, 20, 25, 30)
 _SPREAD_FACTORS = (1.75, 2.5, 3.5, 0.6, 0.35)
-_SPREAD_CLIP = 2.5
-_MOST_WIDER = 1.2
+_LEAST_GAIN, _MOST_GAIN = -2.5, 3.5
+"""What a single night may say of a spread."""
+_MOST_WIDER = 1.1
 """Standard deviations that half the nights must be off, so that outliers alone are no wider spread."""
-_BEYOND_SPIKE = 3.4
-"""What the nights must still say of a spread without the three in a row that say most."""
+_UNREST, _BEYOND_SPIKE = (3.0, 8.5), (4.5, 0.0)
+"""What the nights must still say of a spread without the three in a row that say most: less the more restless they are."""
+_HEAVY_UNREST = 4.3
+"""Restless nights count for no more than that where tails are heavy, as those make them too."""
+_LIGHT, _UNSEEN_NIGHTS = 0.015, 0.7
+"""Share of nights beyond three standard deviations up to which tails are light, and how many more a short reference hides."""
 _CALM_NIGHTS, _CALM = 20, 0.54
 """Where a third of the spread becomes likelier than the spread itself; fewer nights cannot show that it fell."""
 RESTLESS = 1.5
@@ -54,13 +59,25 @@ def spread_in_question(white: Singles, unrest: Floats) -> Bools:
     return asked
 
 
-def best_spread(white: Singles, table: Singles, held: Ints, noise_n: Ints) -> tuple[Floats, Ints]:
+def tails_are_light(heavy: Floats, noise_n: Ints) -> Bools:
+    """Whether so many reference nights, this share of them beyond three standard deviations, show that tails are light."""
+    light: Bools = heavy + _UNSEEN_NIGHTS / np.maximum(noise_n, 1) <= _LIGHT
+    return light
+
+
+def restlessness(unrest: Floats, heavy: Floats, noise_n: Ints) -> Floats:
+    """The unrest that tails cannot explain."""
+    return np.where(tails_are_light(heavy, noise_n), unrest, np.minimum(unrest, _HEAVY_UNREST))
+
+
+def best_spread(white: Singles, table: Singles, held: Ints, noise_n: Ints, restless: Floats) -> tuple[Floats, Ints]:
     """The best log-likelihood ratio of a spread that grew (or shrank: negative) by a factor, and its nights.
 
     The newest nights are looked at around the old level and around their own median; the smaller evidence counts, so that a step
-    is none. No single night says more than `_SPREAD_CLIP`, half the nights must be off, and the others must say so too without
+    is none. No single night says more than `_MOST_GAIN`, half the nights must be off, and the others must say so too without
     the three in a row that say most: outliers and spikes are none either.
     """
+    beyond_spike = np.interp(restless, _UNREST, _BEYOND_SPIKE)
     gains = [(factor, _gain_of_spread(table, factor)) for factor in _SPREAD_FACTORS]
     best = np.zeros(len(white), dtype=np.float32)
     best_nights = np.full(len(white), _SPREAD_NIGHTS[0], dtype=np.intp)
@@ -77,7 +94,7 @@ def best_spread(white: Singles, table: Singles, held: Ints, noise_n: Ints) -> tu
                 told = look_up(gain, one)
                 total = np.minimum(total, told.sum(axis=1))
                 three = told[:, 2:] + told[:, 1:-1] + told[:, :-2]
-                lasts &= told.sum(axis=1) - three.max(axis=1) >= _BEYOND_SPIKE
+                lasts &= told.sum(axis=1) - three.max(axis=1) >= beyond_spike
             if factor > 1:
                 lasts &= most
             score = np.where((m <= held) & lasts, total * noise_n / (noise_n + NOISE_UNKNOWN + m / 4), 0)
@@ -93,7 +110,7 @@ def _gain_of_spread(table: Singles, factor: float) -> Singles:
     source = np.clip(nearer, -CENTRE, CENTRE).astype(np.intp) + CENTRE
     wide = table[:, source]
     wide = wide - np.log(np.exp(wide).sum(axis=1, keepdims=True))
-    gain: Singles = np.clip(wide - table, -_SPREAD_CLIP, _SPREAD_CLIP)
+    gain: Singles = np.clip(wide - table, _LEAST_GAIN, _MOST_GAIN)
     return gain
 
 

@@ -39,8 +39,15 @@ def _shown(old: Floats, new: Floats, scale: float, *, grew: bool) -> bool:
     quiet = _restlessness(old)
     ratio = _restlessness(new) / max(quiet, 1e-12)
     if grew:
-        return ratio >= _RESTLESS_RATIO and _wider(_without_spike(new), old, scale)
+        return ratio >= _RESTLESS_RATIO and not _spiked(new, scale) and _wider(_without_spike(new), old, scale)
     return quiet > 0 and ratio <= 1 / _RESTLESS_RATIO
+
+
+def _spiked(distances: Floats, scale: float) -> bool:
+    """Whether the only nights that are far off are two or three in a row on one side: a spike, as no wider spread makes it."""
+    far = np.flatnonzero(np.abs(distances) > _SPIKE * scale)
+    alone = 2 <= len(far) < LASTING and far[-1] - far[0] == len(far) - 1
+    return bool(alone and abs(np.sign(distances[far]).sum()) == len(far))
 
 
 def _restlessness(values: Floats) -> float:

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import scenarios as worlds
 from detect_beside import rivals_table
+from detect_oracles import oracle_of_step, oracles_of_others
 from detect_watch import NOISES, ROWS, WARM, Seen, middle, poisson, say, watch, wilson
 from numpy.typing import NDArray
-from oracle import oracle_delays
 from own_set import own_noise
 from tcpd import tcpd_table
 
@@ -47,24 +47,24 @@ def aa_table(rng: np.random.Generator, rows: int) -> None:
 
 
 def step_table(rng: np.random.Generator, rows: int) -> None:
-    """Recall, place and delay of one planted step, beside an oracle."""
+    """Recall, place and delay of one planted step; the oracle's below each."""
     say("### Steps\n")
     say(
         "| step | within ±2 | goal | within ±5 | goal | median delay, p90 | goal | suspect first night | by the third | "
-        "false steps in 1,000 nights | oracle: delay, p90 |"
+        "false steps in 1,000 nights |"
     )
-    say("|---|---|---|---|---|---|---|---|---|---|---|")
+    say("|---|---|---|---|---|---|---|---|---|---|")
     for row in ROWS:
         planted = worlds.with_step(rng, NOISES[row.noise](rng, rows), row.size)
         seen = watch(planted.values)
         near, wide, delays, wrong, first, third = _score(seen, planted.change)
-        oracle = middle(oracle_delays(rng, row.noise, row.size, rows))
         say(
             f"| {row.name} | {wilson(near, rows)} | {_goal(row.near)} | {wilson(wide, rows)} | {_goal(row.wide)} | "
             f"{middle(delays)} | {_goal(row.delay, '≤')} | {first / rows:.2f}{_of(row.first)} | "
             f"{third / rows:.2f}{_of(row.third)} | "
-            f"{wrong / (rows * (worlds.NIGHTS - WARM)) * 1e3:.2f} | {oracle} |"
+            f"{wrong / (rows * (worlds.NIGHTS - WARM)) * 1e3:.2f} |"
         )
+        oracle_of_step(rng.spawn(1)[0], row)
     say()
 
 
@@ -98,12 +98,13 @@ def _score(seen: Seen, change: Ints) -> tuple[int, int, list[int], int, int, int
 def other_table(rng: np.random.Generator, rows: int) -> None:
     """Everything that is not a step in noise."""
     say("### Spikes, modes, drift, spread, ticks, short tails\n")
-    say("| scenario | figure | goal |")
-    say("|---|---|---|")
+    say("| scenario | figure | goal | oracle |")
+    say("|---|---|---|---|")
+    oracle = oracles_of_others(rng.spawn(1)[0])
     for name, figure, goal in (
         *_spikes(rng, rows), *_sticky(rng, rows), *_drift(rng, rows), *_variance(rng, rows), *_ticks(rng), *_tails(rng, rows),
     ):  # fmt: skip
-        say(f"| {name} | {figure} | {goal} |")
+        say(f"| {name} | {figure} | {goal} | {oracle.get(name, '')} |")
     say()
 
 
