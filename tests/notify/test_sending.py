@@ -11,7 +11,10 @@ from perfd.notify import send_email, send_webhook
 NOW = datetime(2026, 11, 29, 2, 30, tzinfo=UTC)
 TOLD = Notice("alarm:1:begun", Severity.ALARM, "No night has begun.", "start it", "https://perfd.example.com/status")
 HOSTILE = Notice(
-    "r:1", Severity.ATTENTION, "tiny <!channel> @here: +5 %\r\nBcc: all@example.com", "by <@U1> & @everyone\x00\u202e"
+    "r:1",
+    Severity.ATTENTION,
+    "tiny <!channel> @here: +5 %\r\nBcc: all@example.com",
+    "by <@U1> [see](http://x) @everyone\x00\u202e",
 )
 
 
@@ -44,6 +47,7 @@ def test_nobody_is_mentioned_by_text_from_outside(webhook: Hooked) -> None:
     for text in (body["text"], *(block["text"]["text"] for block in body["blocks"] if "text" in block)):
         assert "@here" not in text
         assert "@everyone" not in text
+        assert "](" not in text
         assert "\u202e" not in text
 
 
