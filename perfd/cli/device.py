@@ -56,8 +56,8 @@ def quarantine(config_path: Path | None, name: str, reason: str, since: str | No
     NAME is a number of `perfd device list`, a device's name (a beginning is enough), or HOST:NAME.
     """
     with Silent() as tell, opened(config_path, tell) as context:
+        from_then = context.now() - timedelta(days=1) if since is None else _past(since, context.now())
         row = find(context.store, name)
-        from_then = context.now() - timedelta(days=1) if since is None else _moment(since)
         made = context.store.devices.quarantine(row.device, Cause(reason, from_then), actor or getpass.getuser(), context.now())
     if made is None:
         raise BadInputError(f"{_words(row)} is in quarantine already: {row.quarantine.cause.reason if row.quarantine else ''}")
@@ -134,12 +134,15 @@ def _words(row: DeviceRow) -> str:
     return f"{row.device.name} of {row.device.host}"
 
 
-def _moment(text: str) -> datetime:
+def _past(text: str, now: datetime) -> datetime:
     try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise BadInputError(f"--since must be a time such as 2026-11-29T02:00, not {text!r}") from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        given = datetime.fromisoformat(text)
+        moment = given.astimezone(UTC) if given.tzinfo else given.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        raise BadInputError(f"--since must be a time such as 2026-11-29T02:00, not {text[:100]!r}") from None
+    if moment > now:
+        raise BadInputError(f"--since {text} is to come; give the time since which the device is not to be trusted")
+    return moment
 
 
 def _tell(told: Quarantine, sentence: str, as_json: bool) -> None:

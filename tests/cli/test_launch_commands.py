@@ -226,6 +226,20 @@ def test_a_reason_says_something(shell: Shell, words: tuple[str, ...]) -> None:
     assert (3, True) == (code, "it is empty; say why in a sentence" in err)
 
 
+@pytest.mark.parametrize(
+    ("since", "sentence"),
+    [
+        ("0001-01-01T00:00+14:00", "must be a time such as"),
+        ("9999-12-31T23:59-12:00", "must be a time such as"),
+        ("9999-01-01", "is to come"),
+    ],
+)
+def test_a_device_is_distrusted_since_a_time_that_was(shell: Shell, since: str, sentence: str) -> None:
+    code, _, err = shell.run("device", "quarantine", "cpu", "--reason", "hot", "--since", since)
+
+    assert (3, True) == (code, sentence in err), err
+
+
 def test_a_sentence_about_a_hostile_name_does_nothing_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     group = Commands("hostile")
 
