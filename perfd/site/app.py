@@ -32,6 +32,7 @@ from perfd.site import (
     login,
     manual,
     metrics,
+    news,
     plots,
     regressions,
     results,
@@ -130,6 +131,7 @@ def create_app(
     app.include_router(things.router)
     app.include_router(results.router)
     app.include_router(launches.api)
+    app.include_router(news.router)
     app.mount("/static", KeptFiles(directory=web_folder() / "static"))
     app.openapi = described(app, ordinary=app.openapi)  # type: ignore[method-assign]  # FastAPI's own way to amend it
     add_troubles(app)

@@ -51,3 +51,21 @@ def test_what_is_no_week_is_told(filled: httpx.Client, week: str) -> None:
 def test_hostile_names_are_escaped_in_both(hostile: httpx.Client) -> None:
     assert "<script>alert" not in hostile.get("/report?week=2026-W09").text
     assert "<script>" not in hostile.get("/report.md?week=2026-W09").text
+
+
+def test_a_reader_is_told_how_many_results_have_come(filled: httpx.Client) -> None:
+    since = {"since": "2026-03-15T12:00:00Z"}
+
+    first = filled.get("/api/v1/news", params=since)
+    again = filled.get("/api/v1/news", params=since, headers={"If-None-Match": first.headers["etag"]})
+
+    assert first.json()["results"] >= 8
+    assert 304 == again.status_code
+    assert 0 == filled.get("/api/v1/news?since=2027-01-01T00:00:00Z").json()["results"]
+
+
+@pytest.mark.parametrize(
+    "since", ["", "yesterday", "2026-03-15T12:00:00", "%00", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59-12:00"]
+)
+def test_a_moment_that_is_none_is_told(filled: httpx.Client, since: str) -> None:
+    assert filled.get("/api/v1/news", params={"since": since}).status_code in {200, 400}

@@ -18,6 +18,7 @@ from perfd.store.pages import (
     columns,
     comparing,
     latest_columns,
+    news,
     nights,
     occasions,
     related,
@@ -181,6 +182,11 @@ class Pages:
         """The nights of that span with their Runs counted, newest first."""
         with self.engine.begin() as connection:
             return weeks.nights(connection, start, stop)
+
+    def results_since(self, moment: datetime) -> int:
+        """How many Runs were done after that moment."""
+        with self.engine.begin() as connection:
+            return news.results_since(connection, moment)
 
     def spans(self, since: Mapping[int, datetime]) -> dict[int, Span]:
         """What came of the nights from those moments on, by how many nights were due since each."""
