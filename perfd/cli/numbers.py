@@ -1,6 +1,7 @@
 """Numbers that options take, refused with a sentence where the database or a budget could not hold them."""
 
 import math
+from typing import Any
 
 import click
 
@@ -14,7 +15,7 @@ class Minutes(click.FloatRange):
     def __init__(self) -> None:
         super().__init__(min=0.0)
 
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """The number; fails with a sentence otherwise."""
         minutes = float(super().convert(value, param, ctx))
         if not math.isfinite(minutes):

@@ -3,7 +3,7 @@
 import click
 
 
-class Reason(click.ParamType):
+class Reason(click.ParamType[str]):
     """Text that says something."""
 
     name = "text"
