@@ -1,7 +1,5 @@
 """AIPerf's profile export, JSON or CSV: a statistic a Metric over requests."""
 
-import csv
-import io
 import re
 from typing import Any
 
@@ -12,7 +10,7 @@ from perfd.errors import BadInputError
 from perfd.importers.given import Given
 from perfd.importers.making import Commit, Machine, Maker, Measured, once
 from perfd.importers.serving import seconds
-from perfd.importers.source import Node, Source
+from perfd.importers.source import Node, Source, csv_rows
 from perfd.importers.units import TIMES, Quantity
 
 NAME = "aiperf"
@@ -72,7 +70,7 @@ def _table(text: str) -> dict[str, dict[str, Any]]:
     """The rows of its CSV as the fields of its JSON: a block of statistics, an empty line, a block of single values."""
     found: dict[str, dict[str, Any]] = {}
     head: list[str] = []
-    for number, row in enumerate(csv.reader(io.StringIO(text.lstrip("\ufeff"))), 1):
+    for number, row in enumerate(csv_rows(text), 1):
         if not any(row):
             head = []
         elif not head:

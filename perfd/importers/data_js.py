@@ -4,6 +4,7 @@ import re
 
 from perfd.domain.arrival import Arrival
 from perfd.domain.metric import Better
+from perfd.domain.results import MOST_NAME_CHARACTERS
 from perfd.errors import BadInputError
 from perfd.importers.given import Given
 from perfd.importers.making import Commit, Machine, Maker, Measured, once
@@ -75,7 +76,7 @@ def _number(node: Node) -> float:
 
 def _interval(told: str, value: float) -> tuple[float, float] | None:
     """The range as the tool gave it, around the value; absent where it says something else."""
-    found = RANGE.fullmatch(told.strip()) if told.strip() else None
+    found = RANGE.fullmatch(told.strip()) if 0 < len(told.strip()) <= MOST_NAME_CHARACTERS else None
     if found is None:
         return None
     size = float(re.sub("[_,]", "", found["number"])) * (abs(value) / 100 if found["share"] else 1.0)

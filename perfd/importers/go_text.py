@@ -8,7 +8,7 @@ from perfd.domain.arrival import Arrival
 from perfd.errors import BadInputError
 from perfd.importers.given import Given
 from perfd.importers.making import Commit, Machine, Maker, Measured, once
-from perfd.importers.source import Node, Source
+from perfd.importers.source import HEAD, Node, Source
 from perfd.importers.units import quantity
 
 NAME = "go"
@@ -19,14 +19,17 @@ SPLIT = re.compile(r"(?P<name>.*?)-(?P<procs>[0-9]+)")
 
 def sniff(text: str) -> bool:
     """Whether it looks so."""
-    return re.search(r"^Benchmark\S+\s+[0-9]+\s+[0-9.e+]+ \S+", text, re.MULTILINE) is not None
+    return (
+        re.search(r"^Benchmark\S{1,500}[ \t]{1,200}[0-9]{1,20}[ \t]{1,200}[0-9.e+]{1,40} \S", text[:HEAD], re.MULTILINE)
+        is not None
+    )
 
 
 def read(source: Source, given: Given) -> tuple[Arrival, ...]:
     """Every benchmark of the text, by package."""
     settings: dict[str, str] = {}
     runs: dict[tuple[str, str], list[Measured]] = {}
-    for number, line in source.lines():
+    for number, line in source.short_lines():
         found, setting = LINE.fullmatch(line), SETTING.fullmatch(line)
         if found is not None:
             runs.setdefault((settings.get("pkg", ""), found["name"]), []).extend(_values(number, found["rest"]))

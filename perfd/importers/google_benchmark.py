@@ -8,7 +8,7 @@ from perfd.domain.metric import Better
 from perfd.errors import BadInputError
 from perfd.importers.given import Given
 from perfd.importers.making import Commit, Machine, Maker, Measured, once
-from perfd.importers.source import Node, Source
+from perfd.importers.source import HEAD, Node, Source
 from perfd.importers.units import Quantity, quantity
 
 NAME = "google-benchmark"
@@ -25,7 +25,7 @@ RATES = {
 def sniff(text: str) -> bool:
     """Whether it looks so."""
     return ('"benchmarks"' in text and '"time_unit"' in text) or re.search(
-        r"^Benchmark +Time +CPU +Iterations", text, re.MULTILINE
+        r"^Benchmark +Time +CPU +Iterations", text[:HEAD], re.MULTILINE
     ) is not None
 
 
@@ -113,7 +113,7 @@ def _counters(one: Node) -> dict[str, object]:
 def _table(source: Source, given: Given) -> tuple[Arrival, ...]:
     runs: dict[str, list[Measured]] = {}
     begun = False
-    for number, line in source.lines():
+    for number, line in source.short_lines():
         if re.match(r"Benchmark +Time +CPU +Iterations", line):
             begun = True
         elif begun and line.strip() and not line.startswith("-"):

@@ -1,7 +1,5 @@
 """llama-bench's JSON, CSV and Markdown: tokens per second of reading a prompt (pp) and of writing (tg)."""
 
-import csv
-import io
 import json
 import math
 import re
@@ -14,7 +12,7 @@ from perfd.domain.suite import WorkloadClass
 from perfd.errors import BadInputError
 from perfd.importers.given import Given
 from perfd.importers.making import Commit, Machine, Maker, Measured, once
-from perfd.importers.source import Node, Source, parse
+from perfd.importers.source import HEAD, Node, Source, csv_rows, parse
 from perfd.importers.units import Quantity
 
 NAME = "llama-bench"
@@ -43,7 +41,7 @@ CELL = re.compile(r"(?P<value>[0-9.]+) ± (?P<sd>[0-9.]+)")
 
 def sniff(text: str) -> bool:
     """Whether it looks so."""
-    return ("build_commit" in text and "avg_ts" in text) or TABLE.search(text) is not None
+    return ("build_commit" in text and "avg_ts" in text) or TABLE.search(text[:HEAD]) is not None
 
 
 def read(source: Source, given: Given) -> tuple[Arrival, ...]:
@@ -56,7 +54,8 @@ def read(source: Source, given: Given) -> tuple[Arrival, ...]:
     elif text.lstrip().startswith("{"):
         rows = [parse(line, line=number, root=f"line {number}: $") for number, line in source.lines() if line.strip()]
     else:
-        rows = [Node(_typed(row), f"line {number}") for number, row in enumerate(csv.DictReader(io.StringIO(text)), 2)]
+        head, *body = csv_rows(text) or [[]]
+        rows = [Node(_typed(dict(zip(head, row, strict=False))), f"line {number}") for number, row in enumerate(body, 2) if row]
     return once(_arrival(source, given, row) for row in rows)
 
 
@@ -119,7 +118,7 @@ def _markdown(source: Source, given: Given) -> tuple[Arrival, ...]:
     build = BUILD.search(text)
     head: list[str] = []
     made = []
-    for number, line in source.lines():
+    for number, line in source.short_lines():
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
         if not line.startswith("|") or set(line) <= set("|-: "):
             continue

@@ -9,7 +9,7 @@ from perfd.domain.arrival import Arrival, Identity, Told
 from perfd.domain.codec import to_json
 from perfd.domain.environment import Device, Environment
 from perfd.domain.identity import Json, digest
-from perfd.domain.results import LOG_TAIL_CHARACTERS, MOST_NAME_CHARACTERS, MetricSamples, Results
+from perfd.domain.results import LOG_TAIL_CHARACTERS, MOST_METRICS, MOST_NAME_CHARACTERS, MetricSamples, Results
 from perfd.domain.run import FailureKind, RunState
 from perfd.domain.suite import WorkloadClass
 from perfd.errors import BadInputError
@@ -150,6 +150,8 @@ def merged(measured: Iterable[Measured]) -> tuple[Measured, ...]:
         name = one.quantity.metric
         before = found.get(name)
         found[name] = one if before is None else replace(before, values=before.values + one.values, interval=None, n=0)
+    if len(found) > MOST_METRICS:
+        raise BadInputError(f"a benchmark with {len(found):,} Metrics, and at most {MOST_METRICS} are read")
     return tuple(found.values())
 
 

@@ -1,5 +1,6 @@
 """What is read: the bytes of a file, or of a folder's files; and JSON in it as hostile data whose every mistake has a place."""
 
+import csv
 import json
 import math
 from collections.abc import Iterator, Mapping
@@ -12,6 +13,10 @@ from perfd.domain.results import FARTHEST, MOST_CHARACTERS, MOST_DEPTH, check_te
 from perfd.errors import BadInputError
 
 YEARS = range(2000, 2200)
+MOST_OF_A_LINE = 5_000
+MOST_LINES = 500_000
+HEAD = 100_000
+"""Characters in which a text format shows itself."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +39,35 @@ class Source:
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Its lines with their numbers from 1."""
-        return enumerate(self.text().splitlines(), 1)
+        return enumerate(lines_of(self.text()), 1)
+
+    def short_lines(self) -> Iterator[tuple[int, str]]:
+        """The same for formats whose lines people read; BadInputError for a long one, over which patterns are slow."""
+        for number, line in self.lines():
+            if len(line) > MOST_OF_A_LINE:
+                raise BadInputError(f"line {number}: {len(line):,} characters, and at most {MOST_OF_A_LINE:,} are read")
+            yield number, line
 
     def json(self) -> "Node":
         """Its JSON document."""
         return parse(self.text())
+
+
+def lines_of(text: str, *, keepends: bool = False) -> list[str]:
+    """The lines; raises BadInputError where there are too many."""
+    many = text.count("\n")
+    if many > MOST_LINES:
+        raise BadInputError(f"{many:,} lines, and at most {MOST_LINES:,} are read")
+    return text.splitlines(keepends)
+
+
+def csv_rows(text: str) -> list[list[str]]:
+    """The rows of a CSV text; raises BadInputError with the line."""
+    reader = csv.reader(lines_of(text.lstrip("\ufeff"), keepends=True))
+    try:
+        return list(reader)
+    except csv.Error as error:
+        raise BadInputError(f"line {reader.line_num}: not CSV ({error})") from None
 
 
 def decoded(data: bytes) -> str:

@@ -4,6 +4,8 @@ import re
 from dataclasses import dataclass
 
 from perfd.domain.metric import Better
+from perfd.domain.results import MOST_NAME_CHARACTERS
+from perfd.errors import BadInputError
 
 TIMES = {
     "ps": 1e-12, "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0, "secs": 1.0,
@@ -33,6 +35,8 @@ class Quantity:
 
 def quantity(unit: str, better: Better | None = None) -> Quantity:
     """The quantity of a unit; an unknown one is kept as it is, and lower is better unless `better` says otherwise."""
+    if len(unit) > MOST_NAME_CHARACTERS:
+        raise BadInputError(f"a unit of {len(unit):,} characters, and at most {MOST_NAME_CHARACTERS} are stored")
     rate = RATE.fullmatch(unit.strip())
     if rate is not None:
         return _rate(rate["what"].strip(), unit.strip(), better or Better.HIGHER)

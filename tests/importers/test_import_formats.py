@@ -131,7 +131,7 @@ def test_hyperfine_keeps_every_run_and_a_command_that_failed() -> None:
 def test_go_text_takes_repeated_lines_raw_by_package() -> None:
     text = (
         "goos: linux\npkg: a/b\ncpu: EPYC\nBenchmarkX\n"
-         "BenchmarkX-8   100   325 ns/op   16 B/op\nBenchmarkX-8   100   335 ns/op   16 B/op\nPASS\nok a/b 3.6s\n"
+        "BenchmarkX-8   100   325 ns/op   16 B/op\nBenchmarkX-8   100   335 ns/op   16 B/op\nPASS\nok a/b 3.6s\n"
     )
     (one,) = taken("go", text)
 

@@ -35,6 +35,10 @@ CASES = [
     ("sglang", '{"median_ttft_ms": 1}\n{"median_ttft_ms": {}}', r"line 2: \$.median_ttft_ms: expected a number"),
     ("guidellm", '{"benchmarks": [{"metrics": {}}]}', r"benchmarks\[0\].metrics: none of"),
     ("auto", "hello", "none of the formats"),
+    ("aiperf", "Metric,avg\n" + "x" * 200_000, "line 2: not CSV"),
+    ("go", "BenchmarkX 1 " + " " * 10_000_000, "line 1: 10,000,013 characters"),
+    ("go", "BenchmarkX 1 " + " ".join(f"1 unit{place}" for place in range(501)), "a benchmark with 501 Metrics|characters"),
+    ("github-action-benchmark", data_js(unit="-" * 900_000), "a unit of 900,000 characters"),
 ]  # fmt: skip
 
 
@@ -83,5 +87,26 @@ def said_of(name: str, text: str) -> str:
 def test_no_document_is_answered_by_a_traceback(document: object) -> None:
     text = json.dumps(document)
     said = [said_of(name, shown) for name in FORMATS for shown in (text, f"window.BENCHMARK_DATA = {text}")]
+
+    assert [] == [one for one in said if one and not one.startswith("results.file: ")]
+
+
+TEXTS = (
+    "",
+    "Metric,avg\n",
+    "build_commit,avg_ts\n",
+    "BenchmarkX 1 ",
+    "Benchmark Time CPU Iterations\n",
+    "| model | test | t/s |\n",
+    "[",
+    "{",
+)
+STARTS = st.sampled_from(TEXTS)
+
+
+@settings(max_examples=60, deadline=None)
+@given(STARTS, st.text(max_size=60))
+def test_no_text_is_answered_by_a_traceback(start: str, rest: str) -> None:
+    said = [said_of(name, start + rest.encode("utf-8", "replace").decode()) for name in (*FORMATS, "auto")]
 
     assert [] == [one for one in said if one and not one.startswith("results.file: ")]
