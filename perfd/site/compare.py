@@ -38,7 +38,7 @@ def comparisons(request: Request, site: Here, offset: Offset = 0, limit: Limit =
     if question is not None:
         return kept(request, site.page_version(), lambda: comparing.show(request, site, question), alike=True)
     found = site.store.pages.occasions(OccasionKind.COMPARE, last=MOST_LISTED)
-    choices = site.store.pages.choices()
+    choices = site.choices()
     return site.pages.show(
         "comparisons.html",
         nights=[row.occasion.nominal_at for row in site.store.pages.nights(NIGHTS)],

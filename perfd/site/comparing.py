@@ -57,7 +57,7 @@ def show(request: Request, site: Site, question: Question) -> HTMLResponse:
         counts=[(word, number, _with(request, apart=word)) for word, number in found.counts.items()],
         every=_with(request, apart=""),
         sorts=[(one.value, _with(request, sort=one.value)) for one in Sorting],
-        parts=[part for part in parts_of(site.store.pages.choices(), chosen) if part.key != "verdict"],
+        parts=[part for part in parts_of(site.choices(), chosen) if part.key != "verdict"],
         rows=[line(row) | {"samples": _same(request, samples=str(row.info.id))} for row in found.rows],
         by=question.head.part,
         byes=("", *PARTS),
@@ -164,7 +164,7 @@ def _strips(request: Request, site: Site, question: Question) -> dict[str, Any] 
 def _part_side(site: Site, by: str, name: str) -> Side:
     if by not in PARTS:
         raise BadInputError(f"by is one of {', '.join(PARTS)}")
-    if name not in site.store.pages.choices()[WORDS[by]]:
+    if name not in site.choices()[WORDS[by]]:
         raise NotHereError(f"No Series has the {by} {short(name, 80)}.")
     return Side(name, f"{by} {short(name, 60)}", part=by)
 

@@ -33,7 +33,7 @@ def _page(request: Request, site: Site, asked: tuple[Choice, list[Formula]], off
         "explore.html",
         here="/explore",
         sentence=_sentence(found.total, filtered=filtered),
-        parts=parts_of(site.store.pages.choices(), chosen),
+        parts=parts_of(site.choices(), chosen),
         filtered=filtered,
         formulas=drawn(site, formulas),
         texts=[one.text for one in formulas],

@@ -74,7 +74,7 @@ def _page(request: Request, site: Site, offset: int, limit: int) -> HTMLResponse
         next_night=next_night,
         until_s=(next_night - now).total_seconds(),
         queue=sum(one.queued for one in status.queue),
-        parts=parts_of(site.memory.fact(("choices", version), site.store.pages.choices), chosen),
+        parts=parts_of(site.choices(), chosen),
         filtered=not fold,
         groups=groups(listed, ends=offset + limit >= shown),
         total=listed.total,

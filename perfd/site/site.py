@@ -1,7 +1,7 @@
 """What every page needs: the store, the clock, the schedule and the templates, found through the request."""
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta
 from typing import Annotated, cast
@@ -42,6 +42,10 @@ class Site:
     def page_version(self, series: Sequence[int] | None = None) -> str:
         """What a page about these Series (about all) is made of: what is stored, and the templates of this process."""
         return f"{self.started} {self.store.pages.version(series)}"
+
+    def choices(self) -> Mapping[str, tuple[str, ...]]:
+        """For every part of a Series' key, the values to choose from; looked up once for all pages until something is written."""
+        return self.memory.fact(("choices", self.store.pages.version()), self.store.pages.choices)
 
     def next_night(self, now: datetime) -> datetime:
         """When the clock will next open a night, in UTC."""
