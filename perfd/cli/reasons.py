@@ -1,18 +1,19 @@
 """Why somebody does something: a sentence, which stands wherever the thing is told."""
 
+from typing import Any
+
 import click
 
 
-class Reason(click.ParamType[str]):
+class Reason(click.types.StringParamType):
     """Text that says something."""
 
-    name = "text"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The text without the space around it; fails where nothing is left."""
-        if not value.strip():
+        said = str(super().convert(value, param, ctx)).strip()
+        if not said:
             self.fail("it is empty; say why in a sentence", param, ctx)
-        return value.strip()
+        return said
 
 
 REASON = Reason()
