@@ -13,7 +13,7 @@ from perfd.site.headers import HEADERS
 from perfd.site.limits import TooManyError
 from perfd.site.site import site_of
 from perfd.site.visitors import NotKnownError
-from perfd.site.writing import NotAllowedError
+from perfd.site.writing import NotAllowedError, record
 from perfd.store.trouble import DATABASE_GONE
 
 
@@ -49,6 +49,7 @@ def _bad_input(request: Request, error: Exception) -> Response:
 
 
 def _not_allowed(request: Request, error: Exception) -> Response:
+    record(request, site_of(request), str(error))
     remedy = "Ask whoever runs this perfd for the role, or for a token; docs/accounts.md tells what each may do."
     return answer(request, Trouble(403, "Not allowed", str(error), remedy))
 

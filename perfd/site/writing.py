@@ -48,13 +48,10 @@ def needs(right: Right | None) -> Callable[..., Awaitable[Visitor]]:
         if visitor.way is Way.NOBODY:
             raise NotKnownError(_unknown(right))
         site.limits.take("write", visitor.name)
-        try:
-            _check_role(visitor, right)
-            await _check_origin(request, visitor, site)
-        except NotAllowedError as refused:
-            await run_in_threadpool(record, request, visitor, site, str(refused))
-            raise
-        await run_in_threadpool(record, request, visitor, site)
+        request.state.writer = visitor
+        _check_role(visitor, right)
+        await _check_origin(request, visitor, site)
+        await run_in_threadpool(record, request, site)
         return visitor
 
     return let_in
@@ -127,8 +124,11 @@ def _type_of(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def record(request: Request, visitor: Visitor, site: Site, why: str = "") -> None:
-    """It stands in the audit log that the visitor asked for this; `why` says why they were refused."""
+def record(request: Request, site: Site, why: str = "") -> None:
+    """It stands in the audit log that somebody known asked to write this; `why` says why they were refused."""
+    visitor: Visitor | None = getattr(request.state, "writer", None)
+    if visitor is None:
+        return
     deed = f"{request.method} {request.url.path}"
     site.store.audit.write(
         AuditEvent(site.clock(), visitor.name, visitor.way.value, visitor.address, deed, allowed=not why, why=why)

@@ -335,15 +335,20 @@ def test_limits_take_no_more_memory_however_many_addresses_ask() -> None:
 def test_the_log_tells_who_did_what_and_holds_no_secret(people: People) -> None:
     secret = people.token(Role.RUNNER)
     viewer = people.program(people.token(Role.VIEWER))
+    held = people.program(people.token(Role.RUNNER, engines=("sglang",)))
     upload(people.program(secret))
     upload(viewer)
+    upload(held)
 
     page = people.visitor().get("/audit")
 
     assert [
         ("token:1:a runner", "POST /api/v1/results", True),
         ("token:2:a viewer", "POST /api/v1/results", False),
+        ("token:3:a runner", "POST /api/v1/results", True),
+        ("token:3:a runner", "POST /api/v1/results", False),
     ] == people.deeds()
     assert "only runner, maintainer or admin may hand in results" in page.text
+    assert "this token is for sglang and not for" in page.text
     assert secret not in page.text
     assert "127.0.0.2" in page.text
