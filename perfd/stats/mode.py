@@ -24,6 +24,8 @@ def seen_before(
 ) -> bool:
     """Whether both levels of a step were held before, or nights at the new one were hidden in a segment at another level.
 
+    Nights in a row at the level that is left count as held too, where they were hidden in an older segment at another level.
+
     `levels` are the closed segments, (begin, level); `change` is where the current segment begins and where it is left, `step`
     the levels before and after, `noise` scale and autocorrelation.
     """
@@ -34,8 +36,10 @@ def seen_before(
     size = abs(after - before) / scale
     if (left_here and been_there) or size < _CUT:
         return left_here and been_there
-    start, split = change
-    return _strayed(values, [*levels, (start, before)], split, (after, near), _held(size, phi))
+    (start, split), nights = change, _held(size, phi)
+    if been_there and _strayed(values, levels, start, (before, near), nights):
+        return True
+    return _strayed(values, [*levels, (start, before)], split, (after, near), nights)
 
 
 def _held(size: float, phi: float) -> int:

@@ -154,3 +154,29 @@ def test_the_first_night_of_a_large_step_is_no_wider_spread() -> None:
     (found,) = events(values)
 
     assert ("step", 76) == (found.kind, found.index)
+
+
+def test_a_mode_that_was_visited_in_passing_is_known_when_it_is_left_again() -> None:
+    values = noise(160, 21)
+    values[30:34] += 5
+    values[90:120] += 5
+
+    assert ["mode"] == [event.kind for event in events(values) if event.index > 100]
+
+
+def test_three_nights_far_off_are_no_wider_spread() -> None:
+    values = 100 + np.random.default_rng(22).normal(size=(200, 90))
+    values[:, 70:73] += 8
+
+    found = replay(values, np.full(200, 90))
+
+    assert 0 == sum(event.flagged_at >= 70 for track in found.tracks for event in track.events)
+
+
+def test_a_spread_three_times_as_wide_is_told_within_fifteen_nights_of_most_series() -> None:
+    values = np.random.default_rng(23).normal(size=(200, 96))
+    values[:, 80:] *= 3
+
+    found = replay(100 + values, np.full(200, 96))
+
+    assert sum(any(event.kind == "variance" for event in track.events) for track in found.tracks) >= 130
