@@ -1,6 +1,6 @@
 """Many Runs that were measured elsewhere, written by sets: a history of thousands takes a few statements a table."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -52,7 +52,7 @@ def take_all(
 ) -> list[Taken]:
     """Each Run stands there with its Samples and Points, or stood there, or was refused; in the order of `arrivals`.
 
-    An occasion whose Points are the last of a Series waits for the judge; the others need none, for the judge reads the whole
+    An occasion with the last new Point of a Series waits for the judge; the others need none, for the judge reads the whole
     history at once.
     """
     batch = Batch(connection, now)
@@ -64,8 +64,8 @@ def take_all(
     told = _told(connection, [row["key"] for row in rows if row["key"] not in made])
     new = [place for place, row in enumerate(rows) if row["key"] in made]
     _samples(batch, [(made[rows[place]["key"]], arrivals[place]) for place in new])
-    _points(batch, [(made[rows[place]["key"]], rows[place], arrivals[place], points[place]) for place in new])
-    _settle(connection, [rows[place]["occasion_id"] for place in new], now)
+    ends = _points(batch, [(made[rows[place]["key"]], rows[place], arrivals[place], points[place]) for place in new])
+    _settle(connection, [rows[place]["occasion_id"] for place in new], ends, now)
     return [_taken(row, arrival, made, told) for row, arrival in zip(rows, arrivals, strict=True)]
 
 
@@ -215,8 +215,8 @@ def _samples(batch: Batch, new: Sequence[tuple[int, Arrival]]) -> None:
                 copy.write("".join(f"{head}{place}\t{at}\t{value!r}\n" for place, value in enumerate(one.values)))
 
 
-def _points(batch: Batch, new: Sequence[tuple[int, Row, Arrival, Mapping[str, Reduced]]]) -> None:
-    """Every Point stands there in its Series, and the Series tell their last."""
+def _points(batch: Batch, new: Sequence[tuple[int, Row, Arrival, Mapping[str, Reduced]]]) -> set[int]:
+    """Every Point stands there in its Series, and the Series tell their last; the occasions of the last new Point of each."""
     done = [one for one in new if one[2].results.state is RunState.DONE]
     keys: dict[str, Row] = {}
     rows: list[Row] = []
@@ -229,7 +229,7 @@ def _points(batch: Batch, new: Sequence[tuple[int, Row, Arrival, Mapping[str, Re
             marks.append(key)
             rows.append(_point(batch, run, row, arrival, point))
     if not rows:
-        return
+        return set()
     batch.series = _ensure_all(
         batch.connection, tables.series, [one | {"fingerprint": key} for key, one in sorted(keys.items())], "fingerprint"
     )
@@ -237,6 +237,12 @@ def _points(batch: Batch, new: Sequence[tuple[int, Row, Arrival, Mapping[str, Re
         insert(tables.point), [row | {"series_id": batch.series[key]} for row, key in zip(rows, marks, strict=True)]
     )
     latest.refresh(batch.connection, set(batch.series.values()))
+    newest: dict[str, Row] = {}
+    for key, row in zip(marks, rows, strict=True):
+        before = newest.get(key)
+        if before is None or (before["ordinal"], before["measured_at"]) <= (row["ordinal"], row["measured_at"]):
+            newest[key] = row
+    return {row["occasion_id"] for row in newest.values()}
 
 
 def _series(batch: Batch, row: Row, arrival: Arrival, metric: tuple[str, int]) -> tuple[str, Row]:
@@ -274,19 +280,15 @@ def _point(batch: Batch, run: int, row: Row, arrival: Arrival, point: Reduced) -
     }
 
 
-def _settle(connection: Connection, fresh: Sequence[int], now: datetime) -> None:
-    """Of the occasions that got Runs, those with the last Point of a Series wait for the judge; the others are closed."""
-    if not fresh:
-        return
+def _settle(connection: Connection, fresh: Sequence[int], ends: Collection[int], now: datetime) -> None:
+    """Of the occasions that got Runs, those with the last new Point of a Series wait for the judge; the others are closed."""
     connection.exec_driver_sql(
         """
-        UPDATE occasion SET state = CASE WHEN last THEN 'planned' ELSE 'reported' END,
-            moved_at = %(now)s, closed_at = CASE WHEN NOT last THEN %(now)s::timestamptz END,
-            report = CASE WHEN NOT last THEN '{}'::jsonb END
-        FROM (SELECT o.id, EXISTS (SELECT FROM run r JOIN series_latest l ON l.run_id = r.id WHERE r.occasion_id = o.id) AS last
-              FROM occasion o WHERE o.id = ANY(%(ids)s)) AS found
-        WHERE occasion.id = found.id""",
-        {"now": now, "ids": sorted(set(fresh))},
+        UPDATE occasion SET state = CASE WHEN id = ANY(%(ends)s) THEN 'planned' ELSE 'reported' END,
+            moved_at = %(now)s, closed_at = CASE WHEN NOT id = ANY(%(ends)s) THEN %(now)s::timestamptz END,
+            report = CASE WHEN NOT id = ANY(%(ends)s) THEN '{}'::jsonb END
+        WHERE id = ANY(%(ids)s)""",
+        {"now": now, "ids": sorted(set(fresh)), "ends": sorted(ends)},
     )
 
 

@@ -58,6 +58,7 @@ def test_older_commits_that_come_later_stand_before_the_others(store: Store) -> 
     put(store, imported(data_js(2, first=2)))
     put(store, imported(data_js(2, first=0)))
 
+    assert 2 == len(store.occasions.every_in_state(OccasionState.PLANNED))  # both ends wait for the judge
     assert ["00", "01", "02", "03"] == revisions(store)
 
 
