@@ -1,12 +1,9 @@
 """Many Runs that were measured elsewhere, written by sets: a history of thousands takes a few statements a table."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
-import psycopg
-from sqlalchemy import Connection, Table, bindparam, func, insert, select
+from sqlalchemy import Connection, Table, bindparam, func, select
 from sqlalchemy.dialects.postgresql import ARRAY, TEXT
 from sqlalchemy.dialects.postgresql import insert as pg_insert
 
@@ -17,34 +14,17 @@ from perfd.domain.codec import to_json
 from perfd.domain.identity import digest
 from perfd.domain.occasion import Occasion, OccasionState
 from perfd.domain.plan import PlannedRun
-from perfd.domain.run import OccasionKind, RunState, SeriesKey
+from perfd.domain.run import OccasionKind
 from perfd.errors import PerfdError
-from perfd.store import environments, latest, partitions, plans, results, tables
+from perfd.store import environments, plans, results, tables
+from perfd.store.batch import Batch, Row, ensure_all, place_of
+from perfd.store.batch_points import write_points, write_samples
 from perfd.store.placing import place
 from perfd.store.records import Reduced, Taken, Written
 from perfd.store.subjects import ensure_subject
-from perfd.store.writing import AnyRow, clean, name
+from perfd.store.writing import clean, name
 
 WHO = "elsewhere"
-Row = dict[str, Any]
-
-
-@dataclass
-class Batch:
-    """What is known of the rows that these Arrivals need, each found or made once."""
-
-    connection: Connection
-    now: datetime
-    subjects: dict[str, int] = field(default_factory=dict)
-    revisions: dict[tuple[int, str, str], int] = field(default_factory=dict)
-    ordinals: dict[int, int] = field(default_factory=dict)
-    occasions: dict[str, int] = field(default_factory=dict)
-    builds: dict[str, int] = field(default_factory=dict)
-    workloads: dict[str, int] = field(default_factory=dict)
-    models: dict[Any, int] = field(default_factory=dict)
-    environments: dict[str, AnyRow] = field(default_factory=dict)
-    metrics: dict[tuple[str, str, str], int] = field(default_factory=dict)
-    series: dict[str, int] = field(default_factory=dict)
 
 
 def take_all(
@@ -63,8 +43,8 @@ def take_all(
     made = _insert(connection, tables.run, rows, "key")
     told = _told(connection, [row["key"] for row in rows if row["key"] not in made])
     new = [place for place, row in enumerate(rows) if row["key"] in made]
-    _samples(batch, [(made[rows[place]["key"]], arrivals[place]) for place in new])
-    ends = _points(batch, [(made[rows[place]["key"]], rows[place], arrivals[place], points[place]) for place in new])
+    write_samples(batch, [(made[rows[place]["key"]], arrivals[place]) for place in new])
+    ends = write_points(batch, [(made[rows[place]["key"]], rows[place], arrivals[place], points[place]) for place in new])
     _settle(connection, [rows[place]["occasion_id"] for place in new], ends, now)
     return [_taken(row, arrival, made, told) for row, arrival in zip(rows, arrivals, strict=True)]
 
@@ -105,14 +85,14 @@ def _prepare(batch: Batch, arrivals: Sequence[Arrival], occasions: Sequence[Occa
         | {"state": OccasionState.PLANNED.value, "opened_at": now, "moved_at": now}
         for one in dict.fromkeys(occasions)
     ]
-    batch.occasions = _ensure_all(connection, tables.occasion, opened, "name")
+    batch.occasions = ensure_all(connection, tables.occasion, opened, "name")
     specs = {one.build.digest: one.build for one in arrivals}
     builds = [
         {"digest": key, "subject_id": batch.subjects[spec.subject], "revision": spec.revision, "spec": clean(to_json(spec))}
         | {"state": BuildState.BUILT.value, "artifact_path": WHO, "queued_at": now, "finished_at": now}
         for key, spec in specs.items()
     ]
-    batch.builds = _ensure_all(connection, tables.build, builds, "digest")
+    batch.builds = ensure_all(connection, tables.build, builds, "digest")
     batch.workloads = plans.write_workloads(connection, (one.workload for one in arrivals))
     batch.models = {one: plans.write_model(connection, one) for one in {arrival.model for arrival in arrivals} if one is not None}
     found = {one.results.environment.hash: one.results.environment for one in arrivals if one.results.environment is not None}
@@ -120,7 +100,7 @@ def _prepare(batch: Batch, arrivals: Sequence[Arrival], occasions: Sequence[Occa
     samples = {(one.name, one.unit, one.better.value): one for arrival in arrivals for one in arrival.results.samples}
     batch.metrics = {key: results.ensure_metric(connection, samples[key]) for key in sorted(samples)}
     owed = {
-        (batch.occasions[occasion.name], batch.builds[one.build.digest]): batch.revisions[_place_of(batch, one)]
+        (batch.occasions[occasion.name], batch.builds[one.build.digest]): batch.revisions[place_of(batch, one)]
         for one, occasion in zip(arrivals, occasions, strict=True)
     }
     rows = [
@@ -135,11 +115,6 @@ def _prepare(batch: Batch, arrivals: Sequence[Arrival], occasions: Sequence[Occa
         for (occasion, build), revision in owed.items()
     ]
     connection.execute(pg_insert(tables.occasion_build).on_conflict_do_nothing(), rows)
-
-
-def _place_of(batch: Batch, arrival: Arrival) -> tuple[int, str, str]:
-    one = arrival.identity
-    return batch.subjects[one.subject], one.branch, one.revision
 
 
 def _place(batch: Batch, arrivals: Sequence[Arrival]) -> None:
@@ -193,93 +168,6 @@ def _told(connection: Connection, keys: Sequence[str]) -> dict[str, str]:
     return dict(connection.execute(asked).all()) if keys else {}
 
 
-def _samples(batch: Batch, new: Sequence[tuple[int, Arrival]]) -> None:
-    """Every Sample and every look at a device stands there, the Samples by COPY."""
-    for moment in {partitions.month_of(arrival.results.started_at)[0] for _, arrival in new}:
-        partitions.ensure(batch.connection, moment)
-    states = [
-        {"run_id": run, "place": place, "at": state.at, "facts": clean(to_json(state.facts))}
-        for run, arrival in new
-        for place, state in enumerate(arrival.results.device_states)
-    ]
-    if states:
-        batch.connection.execute(insert(tables.device_state), states)
-    driver = batch.connection.connection.driver_connection
-    if not isinstance(driver, psycopg.Connection):
-        raise PerfdError("the database must be reached through psycopg: its URL begins with postgresql+psycopg://")
-    with driver.cursor() as cursor, cursor.copy("COPY sample (run_id, metric_id, place, measured_at, value) FROM STDIN") as copy:
-        for run, arrival in new:
-            at = arrival.results.started_at.isoformat()
-            for one in arrival.results.samples:
-                head = f"{run}\t{batch.metrics[one.name, one.unit, one.better.value]}\t"
-                copy.write("".join(f"{head}{place}\t{at}\t{value!r}\n" for place, value in enumerate(one.values)))
-
-
-def _points(batch: Batch, new: Sequence[tuple[int, Row, Arrival, Mapping[str, Reduced]]]) -> set[int]:
-    """Every Point stands there in its Series, and the Series tell their last; the occasions of the last new Point of each."""
-    done = [one for one in new if one[2].results.state is RunState.DONE]
-    keys: dict[str, Row] = {}
-    rows: list[Row] = []
-    marks: list[str] = []
-    for run, row, arrival, points in done:
-        metrics = {one.name: batch.metrics[one.name, one.unit, one.better.value] for one in arrival.results.samples}
-        for metric, point in points.items():
-            key, series = _series(batch, row, arrival, (metric, metrics[metric]))
-            keys.setdefault(key, series)
-            marks.append(key)
-            rows.append(_point(batch, run, row, arrival, point))
-    if not rows:
-        return set()
-    batch.series = _ensure_all(
-        batch.connection, tables.series, [one | {"fingerprint": key} for key, one in sorted(keys.items())], "fingerprint"
-    )
-    batch.connection.execute(
-        insert(tables.point), [row | {"series_id": batch.series[key]} for row, key in zip(rows, marks, strict=True)]
-    )
-    latest.refresh(batch.connection, set(batch.series.values()))
-    newest: dict[str, Row] = {}
-    for key, row in zip(marks, rows, strict=True):
-        before = newest.get(key)
-        if before is None or (before["ordinal"], before["measured_at"]) <= (row["ordinal"], row["measured_at"]):
-            newest[key] = row
-    return {row["occasion_id"] for row in newest.values()}
-
-
-def _series(batch: Batch, row: Row, arrival: Arrival, metric: tuple[str, int]) -> tuple[str, Row]:
-    one = arrival.identity
-    words = {
-        "branch": one.branch,
-        "model": one.model,
-        "quantisation": row["quantisation"],
-        "parallelism": row["parallelism"],
-        "device_class": row["device_class"],
-    }
-    key = SeriesKey(subject=one.subject, workload=arrival.workload.identity, metric=metric[0], **words)
-    ids = {"subject_id": batch.subjects[one.subject], "workload_id": row["workload_id"], "metric_id": metric[1]}
-    return key.fingerprint, words | ids | {"created_at": batch.now}
-
-
-def _point(batch: Batch, run: int, row: Row, arrival: Arrival, point: Reduced) -> Row:
-    revision = batch.revisions[_place_of(batch, arrival)]
-    where = batch.environments[arrival.results.environment.hash] if arrival.results.environment else None
-    low, high = point.interval or (None, None)
-    return {
-        "run_id": run,
-        "build_id": row["build_id"],
-        "revision_id": revision,
-        "occasion_id": row["occasion_id"],
-        "device_id": None if where is None else where.device_id,
-        "ordinal": batch.ordinals[revision],
-        "measured_at": arrival.results.started_at,
-        "hardware_hash": "" if where is None else where.hardware_hash,
-        "epoch": "" if where is None else where.epoch,
-        "value": point.value,
-        "low": low,
-        "high": high,
-        "n": point.n,
-    }
-
-
 def _settle(connection: Connection, fresh: Sequence[int], ends: Collection[int], now: datetime) -> None:
     """Of the occasions that got Runs, those with the last new Point of a Series wait for the judge; the others are closed."""
     connection.exec_driver_sql(
@@ -290,14 +178,6 @@ def _settle(connection: Connection, fresh: Sequence[int], ends: Collection[int],
         WHERE id = ANY(%(ids)s)""",
         {"now": now, "ids": sorted(set(fresh)), "ends": sorted(ends)},
     )
-
-
-def _ensure_all(connection: Connection, table: Table, rows: Sequence[Row], key: str) -> dict[str, int]:
-    """By natural key, the ids of all these rows, written where they were not there yet."""
-    if rows:
-        connection.execute(pg_insert(table).on_conflict_do_nothing(), list(rows))
-    keys = bindparam("keys", [row[key] for row in rows], ARRAY(TEXT))
-    return dict(connection.execute(select(table.c[key], table.c.id).where(table.c[key] == func.any(keys))).all())
 
 
 def _insert(connection: Connection, table: Table, rows: Sequence[Row], key: str) -> dict[str, int]:
