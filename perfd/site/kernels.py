@@ -1,6 +1,6 @@
 """Kernels: what the compiler made of them by architecture, how far they are from float64, and times where a GPU measured them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fastapi import APIRouter
@@ -65,7 +65,8 @@ def kernels(site: Here) -> HTMLResponse:
     """The page."""
     wanted = SeriesFilter(workload_class=WorkloadClass.KERNEL.value)
     rows = [row for row in site.store.pages.series_rows(wanted) if row.info.subject_kind is SubjectKind.KERNEL]
-    found = kernel_tables(rows)
+    timed_runs = [row.latest.run_id for row in rows if row.info.metric.kind is MetricKind.SPEED]
+    found = kernel_tables(rows, site.store.pages.of_floor(timed_runs))
     timed = any(row.info.metric.kind is MetricKind.SPEED for row in rows)
     return site.pages.show(
         "kernels.html",
@@ -81,21 +82,26 @@ def kernels(site: Here) -> HTMLResponse:
 def timing_sentence(*, timed: bool) -> str:
     """What the numbers are, and what they are not."""
     if timed:
-        return "Times were measured on GPUs; registers, spills, shared memory and instructions are counted by the compiler."
+        return (
+            "Times were measured on GPUs: below each its share of the roofline, where the GPU's peak is known, and its noise from night "
+            "to night. Registers, spills, shared memory and instructions are counted by the compiler."
+        )
     return (
         "No GPU has measured here, so kernels are compiled and checked, not timed: counts are the compiler's for each "
         "architecture, errors are against float64 under Triton's interpreter, and nothing here says how fast a kernel is."
     )
 
 
-def kernel_tables(rows: Iterable[SeriesRow]) -> list[KernelTables]:
-    """The tables of every Kernel, by name."""
+def kernel_tables(rows: Iterable[SeriesRow], of_floor: Mapping[int, float]) -> list[KernelTables]:
+    """The tables of every Kernel, by name; `of_floor` is the share of the roofline by Run."""
     by_kernel: dict[str, dict[str, list[tuple[str, SeriesRow]]]] = {}
     for row in rows:
         kind, column = place(row)
         by_kernel.setdefault(row.info.key.subject, {}).setdefault(kind, []).append((column, row))
     return [
-        KernelTables(name, tuple(_section(SECTIONS.get(kind, kind), kinds[kind]) for kind in sorted(kinds, key=_kind_order)))
+        KernelTables(
+            name, tuple(_section(SECTIONS.get(kind, kind), kinds[kind], of_floor) for kind in sorted(kinds, key=_kind_order))
+        )
         for name, kinds in sorted(by_kernel.items())
     ]
 
@@ -111,10 +117,29 @@ def _kind_order(kind: str) -> tuple[int, str]:
     return (known.index(kind) if kind in known else len(known), kind)
 
 
-def _section(word: str, placed: list[tuple[str, SeriesRow]]) -> Section:
+def _section(word: str, placed: list[tuple[str, SeriesRow]], of_floor: Mapping[int, float]) -> Section:
     columns = tuple(sorted({column for column, _ in placed}, key=_column_order))
     metrics = {row.info.metric.name: row.info.metric for _, row in placed}
-    return Section(word, columns, tuple(_metric_row(name, columns, placed) for name in metrics))
+    rows = [_metric_row(name, columns, placed) for name in metrics]
+    timed = {column: row for column, row in placed if row.info.metric.kind is MetricKind.SPEED}
+    if timed:
+        shares = {column: of_floor.get(row.latest.run_id) for column, row in timed.items()}
+        noises = {column: row.verdict.noise if row.verdict else None for column, row in timed.items()}
+        rows += [
+            _share_row(name, columns, timed, given) for name, given in (("of the roofline", shares), ("noise floor", noises))
+        ]
+    return Section(word, columns, tuple(rows))
+
+
+def _share_row(
+    name: str, columns: Sequence[str], timed: Mapping[str, SeriesRow], shares: Mapping[str, float | None]
+) -> MetricRow:
+    """A share in per cent under the times that it belongs to; a column without one has no cell."""
+    cells = [
+        None if (share := shares.get(column)) is None else Cell(timed[column].info.id, f"{100 * share:.1f}", None, "")
+        for column in columns
+    ]
+    return MetricRow(name, "%", tuple(cells))
 
 
 def _column_order(column: str) -> tuple[int, str]:

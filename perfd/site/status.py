@@ -6,11 +6,12 @@ from typing import Any
 from fastapi import APIRouter
 from starlette.responses import HTMLResponse
 
+from perfd.domain.purpose import HEAD_START, purpose_of
 from perfd.domain.run import RunState
 from perfd.site import alarms, devices, sentences
 from perfd.site.rows import run_label
 from perfd.site.site import Here, Site
-from perfd.store.records import NightSummary, OccasionRow, RunRow, Status
+from perfd.store.records import NightSummary, OccasionRow, RunRow, Status, WaitingRow
 
 router = APIRouter()
 MOST_MISSING = 200
@@ -42,6 +43,8 @@ def status(site: Here) -> HTMLResponse:
         until_s=(next_night - now).total_seconds(),
         schedule=site.schedule,
         queue=queue(found),
+        waiting=[_waiting(one) for one in site.store.pages.waiting()],
+        unsent=site.store.pages.unsent(),
         missing=[
             {"key": one.key, "label": run_label(one), "state": one.state.value, "why": why(one)} for one in missing[:MOST_MISSING]
         ],
@@ -84,6 +87,19 @@ def queue(found: Status) -> dict[str, Any]:
         "builds": found.builds_queued,
         "messages": found.outbox_waiting,
         "oldest": min(oldest, default=None),
+    }
+
+
+def _waiting(one: WaitingRow) -> dict[str, Any]:
+    """A Run that waits, with what it is for: that is its priority."""
+    start = HEAD_START[purpose_of(one.occasion)].total_seconds()
+    return {
+        "key": one.key,
+        "label": f"{one.subject} on {one.workload}",
+        "device_class": one.device_class,
+        "purpose": purpose_of(one.occasion).value,
+        "start_s": start,
+        "queued_at": one.queued_at,
     }
 
 

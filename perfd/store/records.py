@@ -460,6 +460,30 @@ class QueueRow:
 
 
 @dataclass(frozen=True)
+class WaitingRow:
+    """A Run that waits in the queue."""
+
+    key: str
+    subject: str
+    workload: str
+    device_class: str
+    occasion: Occasion
+    queued_at: datetime
+
+
+@dataclass(frozen=True)
+class UnsentRow:
+    """A message that waits in the outbox."""
+
+    kind: str
+    key: str
+    attempts: int
+    last_error: str
+    created_at: datetime
+    next_at: datetime
+
+
+@dataclass(frozen=True)
 class Status:
     """How the service stands."""
 

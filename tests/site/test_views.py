@@ -12,6 +12,9 @@ import pytest
 from site_history import HOSTILE, MODEL, History, spec
 from test_pages import words
 
+from perfd.domain.metric import METRICS
+from perfd.domain.subject import SubjectKind
+from perfd.site.kernels import kernel_tables
 from perfd.store import Store
 
 OTHER = replace(MODEL, quantisation="Q8_0")
@@ -215,3 +218,28 @@ def test_a_comparison_that_cannot_be_made_is_told(site: httpx.Client, query: str
 
     assert status == answer.status_code
     assert sentence in words(answer.text)
+
+
+def test_the_queue_says_what_each_run_is_for(new_store: Callable[[], Store], browse: Callable[[Store], httpx.Client]) -> None:
+    store = new_store()
+    history = History(store)
+    history.plan(history.occasion(0), 0, kernels=False)
+    store.outbox.put("regression:1:told", "regression", {"title": HOSTILE}, history.occasion(0).nominal_at)
+
+    page = words(browse(store).get("/status").text)
+
+    assert "llamacpp on chat-short night 12 h" in page
+    assert "regression regression:1:told 0" in page
+
+
+def test_a_timed_kernel_has_its_share_of_the_roofline_and_its_noise_floor(filled_store: Store) -> None:
+    row = next(one for one in filled_store.pages.series_rows() if one.info.subject_kind is SubjectKind.KERNEL)
+    timed = replace(row, info=replace(row.info, metric=METRICS["kernel_s"], workload_name="add_rms_norm/timing/1823x781"))
+
+    [table] = kernel_tables([timed], {row.latest.run_id: 0.625})
+
+    rows = {one.metric: one.cells[0] for one in table.sections[0].rows}
+    shares = rows["of the roofline"]
+    assert shares is not None
+    assert "62.5" == shares.value
+    assert "noise floor" in rows

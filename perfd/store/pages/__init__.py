@@ -53,6 +53,8 @@ from perfd.store.records import (
     Side,
     Span,
     Status,
+    UnsentRow,
+    WaitingRow,
 )
 from perfd.store.regressions import Regressions
 
@@ -197,6 +199,21 @@ class Pages:
         """How many Series stand better or worse than 7 and 30 days before."""
         with self.engine.begin() as connection:
             return nights.movements(connection, now)
+
+    def waiting(self) -> tuple[WaitingRow, ...]:
+        """The Runs that are first in the queue, in its order."""
+        with self.engine.begin() as connection:
+            return status.waiting(connection)
+
+    def unsent(self) -> tuple[UnsentRow, ...]:
+        """Messages that are not sent yet, oldest first."""
+        with self.engine.begin() as connection:
+            return status.unsent(connection)
+
+    def of_floor(self, run_ids: Collection[int]) -> dict[int, float]:
+        """By Run of a timed Kernel: the share of its roofline, where that is known."""
+        with self.engine.begin() as connection:
+            return runs.of_floor(connection, run_ids)
 
     def quarantined(self) -> tuple[tuple[int, str, str], ...]:
         """Number, name and reason of every device in quarantine."""

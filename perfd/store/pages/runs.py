@@ -1,6 +1,8 @@
 """All about one Run, the blocks of a comparison, and all about one Build."""
 
-from sqlalchemy import Connection, select
+from collections.abc import Collection
+
+from sqlalchemy import Connection, func, select
 
 from perfd.domain.build import BuildSpec, BuildState
 from perfd.domain.codec import from_json
@@ -83,6 +85,14 @@ def build_page(connection: Connection, digest: str) -> BuildPage | None:
         finished_at=row.finished_at,
         runs=reading.run_rows(connection, R.build_id == row.id),
     )
+
+
+def of_floor(connection: Connection, run_ids: Collection[int]) -> dict[int, float]:
+    """By Run of a timed Kernel: the share of what the hardware allows that it reached; Runs that do not know theirs are left out."""
+    share = R.extra["of_floor"]
+    asked = select(R.id, share.as_float()).where(R.id.in_(run_ids), func.jsonb_typeof(share) == "number")
+    found: dict[int, float] = dict(connection.execute(asked).all())
+    return found
 
 
 def states_of(connection: Connection, run_id: int) -> tuple[DeviceState, ...]:

@@ -6,13 +6,16 @@ from perfd.domain.build import BuildState
 from perfd.domain.occasion import OccasionState
 from perfd.domain.run import OccasionKind, RunState
 from perfd.store import tables
+from perfd.store.occasions import as_occasion
 from perfd.store.pages import nights, occasions
-from perfd.store.records import QueueRow, Status, WorkerRow
+from perfd.store.records import QueueRow, Status, UnsentRow, WaitingRow, WorkerRow
 
 R = tables.run.c
 B = tables.build.c
 Occ = tables.occasion.c
 MOST = 50
+MOST_WAITING = 30
+"""Runs and messages that are listed; the others are counted."""
 
 
 def status(connection: Connection) -> Status:
@@ -49,6 +52,33 @@ def _queue(connection: Connection) -> tuple[QueueRow, ...]:
         .order_by(R.device_class)
     )
     return tuple(QueueRow(row.device_class, row.queued, row.claimed, row.oldest) for row in connection.execute(asked))
+
+
+def waiting(connection: Connection) -> tuple[WaitingRow, ...]:
+    """The Runs that are first in the queue, in its order, over all device classes."""
+    at = func.coalesce(R.ranks_at, R.queued_at)
+    asked = (
+        select(R.key, R.device_class, R.queued_at, tables.workload.c.name, tables.subject.c.name.label("subject"), Occ.kind)
+        .add_columns(Occ.nominal_at, Occ.label)
+        .join(tables.occasion, Occ.id == R.occasion_id)
+        .join(tables.workload, tables.workload.c.id == R.workload_id)
+        .join(tables.build, B.id == R.build_id)
+        .join(tables.subject, tables.subject.c.id == B.subject_id)
+        .where(R.state == RunState.QUEUED.value)
+        .order_by(at, R.id)
+        .limit(MOST_WAITING)
+    )
+    return tuple(
+        WaitingRow(row.key, row.subject, row.name, row.device_class, as_occasion(row), row.queued_at)
+        for row in connection.execute(asked)
+    )
+
+
+def unsent(connection: Connection) -> tuple[UnsentRow, ...]:
+    """Messages that are not sent yet, the one that has waited longest first."""
+    X = tables.outbox.c  # noqa: N806  # columns
+    asked = select(X.kind, X.dedupe_key, X.attempts, X.last_error, X.created_at, X.next_at).where(X.done_at.is_(None))
+    return tuple(UnsentRow(*row) for row in connection.execute(asked.order_by(X.created_at, X.id).limit(MOST_WAITING)))
 
 
 def _workers(connection: Connection) -> tuple[WorkerRow, ...]:
