@@ -83,8 +83,8 @@ def timing_sentence(*, timed: bool) -> str:
     """What the numbers are, and what they are not."""
     if timed:
         return (
-            "Times were measured on GPUs: below each its share of the roofline, where the GPU's peak is known, and its noise from night "
-            "to night. Registers, spills, shared memory and instructions are counted by the compiler."
+            "Times were measured on GPUs: below each stand its share of the roofline, where the GPU's peak is known, and its "
+            "noise from night to night. Registers, spills, shared memory and instructions are counted by the compiler."
         )
     return (
         "No GPU has measured here, so kernels are compiled and checked, not timed: counts are the compiler's for each "

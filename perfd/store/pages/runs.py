@@ -88,7 +88,7 @@ def build_page(connection: Connection, digest: str) -> BuildPage | None:
 
 
 def of_floor(connection: Connection, run_ids: Collection[int]) -> dict[int, float]:
-    """By Run of a timed Kernel: the share of what the hardware allows that it reached; Runs that do not know theirs are left out."""
+    """By Run of a timed Kernel: its share of what the hardware allows; Runs that do not know theirs are left out."""
     share = R.extra["of_floor"]
     asked = select(R.id, share.as_float()).where(R.id.in_(run_ids), func.jsonb_typeof(share) == "number")
     found: dict[int, float] = dict(connection.execute(asked).all())
