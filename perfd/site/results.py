@@ -1,7 +1,6 @@
 """POST /api/v1/results: a results file that was measured elsewhere becomes a Run with its Samples and Points."""
 
 import hashlib
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Request
@@ -10,15 +9,12 @@ from starlette.responses import JSONResponse
 from perfd.domain import results as files
 from perfd.domain.account import Right, Visitor
 from perfd.domain.arrival import arrival_of
-from perfd.domain.metric import METRICS, Metric, MetricKind
-from perfd.domain.results import MetricSamples, Results
-from perfd.domain.run import RunState
 from perfd.errors import BadInputError
-from perfd.rules.judge import reduce_samples
+from perfd.rules.arrivals import points_of
 from perfd.site.answers import Taken
 from perfd.site.site import Here
 from perfd.site.writing import check_own, check_scope, needs
-from perfd.store.records import Reduced, Written
+from perfd.store.records import Written
 
 router = APIRouter(prefix="/api/v1")
 LONGEST_KEY = 200
@@ -63,21 +59,9 @@ def take(visitor: Uploading, body: Annotated[bytes, Depends(body_of)], site: Her
     device = results.environment.device.name if results.environment else None
     check_scope(visitor, arrival.identity.subject, device)
     check_own(visitor, site, f"results:{arrival.key}", new=True)
-    taken = site.store.arrivals.take(arrival, points(results), site.clock())
+    taken = site.store.arrivals.take(arrival, points_of(arrival), site.clock())
     if taken.written is Written.REFUSED:
         remedy = "Send what was measured again under another key, or without one."
         return JSONResponse({"error": "other results stand under this key", "remedy": remedy}, 409)
     status = 201 if taken.written is Written.STORED else 200
     return JSONResponse({"run": taken.run, "address": f"/runs/{taken.run}", "written": taken.written.value}, status)
-
-
-def points(results: Results) -> Mapping[str, Reduced]:
-    """Each Metric's Samples reduced to a value, its interval and n; nothing unless the Run is done."""
-    if results.state is not RunState.DONE:
-        return {}
-    return {one.name: reduce_samples(one.values, _metric(one)) for one in results.samples if one.values}
-
-
-def _metric(samples: MetricSamples) -> Metric:
-    known = METRICS.get(samples.name)
-    return known or Metric(samples.name, samples.unit, samples.better, MetricKind.SPEED, "As its results file defines it.")
