@@ -9,6 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from perfd.errors import BadInputError, PerfdError
+from perfd.site.bodies import SENTENCE
 from perfd.site.headers import HEADERS
 from perfd.site.limits import TooManyError
 from perfd.site.site import site_of
@@ -85,6 +86,7 @@ def _http(request: Request, error: Exception) -> Response:
     sentences: Mapping[int, str] = {
         404: "There is no page at this address.",
         405: "This address is read with GET.",
+        413: SENTENCE,
     }
     heading = headings.get(status, f"HTTP {status}")
     sentence = sentences.get(status, f"The request was refused with HTTP {status}.")
