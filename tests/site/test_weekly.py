@@ -69,3 +69,13 @@ def test_a_reader_is_told_how_many_results_have_come(filled: httpx.Client) -> No
 )
 def test_a_moment_that_is_none_is_told(filled: httpx.Client, since: str) -> None:
     assert filled.get("/api/v1/news", params={"since": since}).status_code in {200, 400}
+
+
+@pytest.mark.parametrize(
+    "address", ["/explore", "/report", "/report.md", "/regressions", "/compare?by=device&base=a&head=b", "/series/1"]
+)
+def test_without_a_database_every_page_says_so(stopped: httpx.Client, address: str) -> None:
+    answer = stopped.get(address)
+
+    assert 503 == answer.status_code
+    assert "The database does not answer" in words(answer.text)
