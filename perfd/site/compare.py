@@ -42,7 +42,7 @@ def comparisons(request: Request, site: Here, offset: Offset = 0, limit: Limit =
     return site.pages.show(
         "comparisons.html",
         nights=[row.occasion.nominal_at for row in site.store.pages.nights(NIGHTS)],
-        sides=[(part, word, choices[WORDS[part]]) for part, word in SIDES.items() if len(choices[WORDS[part]]) > 1],
+        sides=[(part, word, named[part]) for part, word in SIDES.items() if len(named[part]) > 1],
         here="/compare",
         sentence=f"{plural(len(found), 'comparison')} measured or under way."
         if found
