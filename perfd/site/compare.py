@@ -39,6 +39,7 @@ def comparisons(request: Request, site: Here, offset: Offset = 0, limit: Limit =
         return kept(request, site.page_version(), lambda: comparing.show(request, site, question), alike=True)
     found = site.store.pages.occasions(OccasionKind.COMPARE, last=MOST_LISTED)
     choices = site.choices()
+    named = {part: [one for one in choices[WORDS[part]] if one] for part in SIDES}
     return site.pages.show(
         "comparisons.html",
         nights=[row.occasion.nominal_at for row in site.store.pages.nights(NIGHTS)],
