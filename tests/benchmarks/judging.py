@@ -47,7 +47,7 @@ NIGHTS = (
        SELECT 'build ' || n, 1, 'commit ' || n, '{}', now() FROM generate_series(CAST(:first AS int), CAST(:last AS int)) n""",
     """INSERT INTO occasion (name, kind, nominal_at, state, opened_at, moved_at)
        SELECT 'night:' || to_char(at, 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), 'night', at, 'planned', at, at
-       FROM generate_series(CAST(:first AS int), CAST(:last AS int)) n, 
+       FROM generate_series(CAST(:first AS int), CAST(:last AS int)) n,
             LATERAL (SELECT CAST(:began AS timestamptz) + n * interval '1 day' AS at) t""",
     """INSERT INTO run (key, occasion_id, build_id, workload_id, device_class, state, device_id, environment_id,
                         queued_at, finished_at)
