@@ -3,13 +3,19 @@
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import httpx
 import pytest
+from launched_site import READ_AT, released, told
+from screens import chromium, missing
 from served_site import LEVELS, served
 from site_history import History
 
 from perfd.store import Store, make_engine
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 Browse = Callable[[Store], httpx.Client]
 
@@ -77,7 +83,23 @@ def hostile(new_store: Callable[[], Store], browse: Browse) -> httpx.Client:
     return browse(store)
 
 
+@pytest.fixture(scope="session")
+def launched(new_store: Callable[[], Store], tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    store = new_store()
+    told(released(store, tmp_path_factory.mktemp("launched")))
+    with served(store, READ_AT) as address, httpx.Client(base_url=address, timeout=60) as client:
+        yield client
+
+
 @pytest.fixture
 def stopped(tmp_path: Path, browse: Browse) -> httpx.Client:
     """A site whose database is gone."""
     return browse(Store(make_engine(f"postgresql+psycopg:///perfd?host={tmp_path}")))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator["Browser"]:
+    if missing():
+        pytest.skip(missing())
+    with chromium() as opened:
+        yield opened

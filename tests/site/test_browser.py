@@ -1,64 +1,23 @@
 """The pages in a real browser: nothing in its console, charts that draw, a hover that names the Build, dark and narrow."""
 
-import importlib.util
-import shutil
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import httpx
 import pytest
+from screens import missing, shot, watched
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-CHROMIUM = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-    "--disable-quic",
-]
-SHOTS = Path(__file__).parents[2] / "test-output"
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here; `apt-get install chromium` lets these tests run"),
-    pytest.mark.skipif(
-        importlib.util.find_spec("playwright") is None, reason="no playwright here; `pip install playwright` lets these tests run"
-    ),
-]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator["Browser"]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield opened
-        opened.close()
+pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
 
 
 @pytest.fixture
 def page(browser: "Browser", filled: httpx.Client) -> Iterator["Page"]:
     """A page on the filled site; whatever its console complains of fails the test."""
-    context = browser.new_context(
-        base_url=str(filled.base_url), viewport={"width": 1280, "height": 900}, timezone_id="Asia/Tokyo"
-    )
-    opened = context.new_page()
-    complaints: list[str] = []
-    opened.on("console", lambda message: complaints.append(message.text) if message.type in {"error", "warning"} else None)
-    opened.on("pageerror", lambda error: complaints.append(str(error)))
-    yield opened
-    context.close()
-    assert [] == complaints
-
-
-def shot(page: "Page", name: str) -> None:
-    SHOTS.mkdir(exist_ok=True)
-    page.screenshot(path=SHOTS / f"site-{name}.png", full_page=True)
+    with watched(browser, str(filled.base_url)) as opened:
+        yield opened
 
 
 def open_series(page: "Page", filled: httpx.Client, metric: str = "itl_s") -> None:
@@ -81,14 +40,6 @@ def painted(page: "Page") -> int:
             }"""
         )
     )
-
-
-@pytest.mark.parametrize("name", ["", "status", "regressions", "compare", "kernels", "launches", "api"])
-def test_a_page_has_nothing_to_complain_of(page: "Page", name: str) -> None:
-    page.goto(f"/{name}")
-    shot(page, name or "home")
-
-    assert page.locator("h1").inner_text()
 
 
 def test_a_chart_draws_and_a_hover_names_the_build(page: "Page", filled: httpx.Client) -> None:

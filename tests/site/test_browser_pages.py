@@ -1,0 +1,138 @@
+"""Every page in a real browser, light and wide, dark and narrow: no complaint, no scrolling sideways, axe content."""
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+from screens import NARROW, barriers, missing, shot, too_wide, watched
+from site_history import History
+from starlette.routing import Route
+from test_pages import links
+from test_views import two_models
+
+from perfd.site.app import PAGES
+from perfd.store import Store
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+LOOKED_AT = {
+    "home": ("/", "filled", "/"),
+    "home-empty": ("/", "empty", "/"),
+    "home-hostile": ("/", "hostile", "/"),
+    "series": ("/series/{series_id}", "filled", "/series/1"),
+    "series-laid-over": ("/series/{series_id}", "quantised", "/series/1?with=8&scale=log"),
+    "charts": ("/charts", "filled", "/charts?series=1,2,3"),
+    "explore": ("/explore", "filled", "/explore?class=chat&f=s1/s2"),
+    "run": ("/runs/{key}", "filled", r"/series/1 → /runs/\w+"),
+    "run-failed": ("/runs/{key}", "hostile", r"/status → /runs/\w+"),
+    "build": ("/builds/{name}", "filled", r"/regressions/1 → /builds/\w+"),
+    "regressions": ("/regressions", "filled", "/regressions"),
+    "regressions-empty": ("/regressions", "empty", "/regressions"),
+    "regression": ("/regressions/{regression_id}", "filled", "/regressions/1"),
+    "compare": ("/compare", "filled", "/compare"),
+    "compare-empty": ("/compare", "empty", "/compare"),
+    "compare-days": ("/compare", "filled", "/compare?base=2026-03-01&head=2026-03-16&samples=1"),
+    "comparison": ("/compare/{name:path}", "filled", r"/compare → /compare/[^\"?]+"),
+    "kernels": ("/kernels", "filled", "/kernels"),
+    "launches": ("/launches", "launched", "/launches?with=1&with=2"),
+    "launch": ("/launches/{number}", "launched", "/launches/1"),
+    "report": ("/report", "filled", "/report"),
+    "status": ("/status", "filled", "/status"),
+    "status-hostile": ("/status", "hostile", "/status"),
+    "devices": ("/devices", "filled", "/devices"),
+    "device": ("/devices/{device_id}", "filled", "/devices/1"),
+    "api": ("/api", "filled", "/api"),
+    "login": ("/login", "filled", "/login"),
+    "account": ("/account", "filled", "/account"),
+    "audit": ("/audit", "filled", "/audit"),
+}
+"""Its route, the site, and where: `A → B` is the first link of A that B matches."""
+NO_PAGES = {
+    "/regressions.atom",
+    "/badges/series/{series_id:int}.svg",
+    "/badges/subjects/{name:path}.svg",
+    "/series.{ending:form}",
+    "/points.{ending:form}",
+    "/charts.png",
+    "/series/{series_id:int}.png",
+    "/series/{series_id:int}.{ending:form}",
+    "/compare.{ending:form}",
+    "/compare/{name:path}.{ending:form}",
+    "/regressions.{ending:form}",
+    "/runs/{key}.{ending:form}",
+    "/builds/{name}.{ending:form}",
+    "/report.md",
+    "/healthz",
+    "/livez",
+    "/metrics",
+    "/plots/compare/{name:path}.png",
+    "/login/github",
+    "/login/github/back",
+}
+"""Files, figures and steps on the way: nobody reads them in a browser."""
+SETTLED = """() => [...document.querySelectorAll("figure.chart[data-numbers]")].every((one) => one.dataset.drawn === "yes")
+    && [...document.querySelectorAll("figure.chart[data-href]")].every((one) => one.dataset.detailed === "yes")
+    && [...document.querySelectorAll("[data-charts]:not(html)")].every(() => document.documentElement.dataset.charts === "drawn")
+    && [...document.querySelectorAll("figure.lines")].every((one) => one.querySelector("canvas"))"""
+
+needs_browser = pytest.mark.skipif(bool(missing()), reason=missing())
+
+
+@pytest.fixture(scope="module")
+def quantised(new_store: Callable[[], Store], browse: Callable[[Store], httpx.Client]) -> httpx.Client:
+    """Series 1 to 7 of one quantisation, 8 to 14 of another."""
+    store = new_store()
+    two_models(History(store))
+    return browse(store)
+
+
+def test_every_page_is_looked_at_in_a_browser() -> None:
+    routes = {one.path for page in PAGES for one in page.router.routes if isinstance(one, Route) and "GET" in (one.methods or ())}
+
+    assert routes == {route for route, _, _ in LOOKED_AT.values()} | NO_PAGES
+
+
+def open_page(page: "Page", site: httpx.Client, address: str) -> None:
+    """The page is loaded and its charts are drawn."""
+    start, arrow, pattern = address.partition(" → ")
+    if arrow:
+        address = links(site.get(start).text, pattern)[0]
+    page.goto(address)
+    page.wait_for_function(SETTLED)
+
+
+@needs_browser
+@pytest.mark.parametrize("name", LOOKED_AT)
+def test_a_page_stands_in_light_and_dark_wide_and_narrow(browser: "Browser", request: pytest.FixtureRequest, name: str) -> None:
+    _, where, address = LOOKED_AT[name]
+    site: httpx.Client = request.getfixturevalue(where)
+    with watched(browser, str(site.base_url)) as page:
+        open_page(page, site, address)
+        shot(page, f"{name}-light-1280")
+        found = [f"light: {one}" for one in barriers(page)]
+        assert too_wide(page) <= 0
+        page.emulate_media(color_scheme="dark")
+        page.set_viewport_size(NARROW)
+        open_page(page, site, address)
+        shot(page, f"{name}-dark-375")
+        found += [f"dark: {one}" for one in barriers(page)]
+
+        assert page.locator("h1").inner_text()
+        assert too_wide(page) <= 0
+        assert not found, "\n".join(found)
+
+
+@needs_browser
+@pytest.mark.parametrize("name", ["home", "series", "regression", "compare-days", "report", "status"])
+def test_a_page_can_be_read_without_javascript(browser: "Browser", filled: httpx.Client, name: str) -> None:
+    context = browser.new_context(base_url=str(filled.base_url), java_script_enabled=False)
+    page = context.new_page()
+    page.goto(LOOKED_AT[name][2])
+
+    assert page.locator("h1").inner_text()
+    assert page.locator("main table tbody tr").count() > 0
+    assert re.search(r"\d", page.locator("main table tbody td").first.inner_text() + page.locator("main").inner_text())
+    context.close()
