@@ -73,6 +73,7 @@ def _site(context: Context) -> FastAPI:
         access=config.site,
         address=config.github.site,
         github_login=github_login(config.github, config.site),
+        recent_s=1.0,
     )
 
 

@@ -106,11 +106,13 @@ def create_app(
     access: SiteConfig | None = None,
     address: str = "",
     github_login: GitHubLogin | None = None,
+    recent_s: float = 0.0,
 ) -> FastAPI:
     """The site over `store`; `clock` tells the moment and `schedule` when the next night is.
 
     Without `webhook_secret`, which GitHub signs with, no webhook is taken. `access` says who may do what, `address` where people
-    reach the site, and without `github_login` nobody logs in through GitHub.
+    reach the site, and without `github_login` nobody logs in through GitHub. Pages about everything may be `recent_s`
+    seconds old.
     """
     app = FastAPI(
         title="perfd",
@@ -122,7 +124,9 @@ def create_app(
         lifespan=few_at_once,
         dependencies=[Depends(door)],
     )
-    app.state.site = Site(store, clock, schedule or Schedule(), Pages(clock), access=access or SiteConfig(), address=address)
+    app.state.site = Site(
+        store, clock, schedule or Schedule(), Pages(clock), access=access or SiteConfig(), address=address, recent_s=recent_s
+    )
     app.state.github_login = github_login
     app.state.webhook_secret = webhook_secret
     for page in PAGES:

@@ -39,7 +39,7 @@ class Night(NamedTuple):
 def home(request: Request, site: Here, offset: Offset = 0, limit: Limit = 100) -> Response:
     """The home page: made again when anything was written, and every minute, for it says how long things are ago."""
     now = site.clock()
-    version = f"{site.started} {now:%Y-%m-%dT%H:%M} {site.store.pages.snapshot()}"
+    version = f"{site.started} {now:%Y-%m-%dT%H:%M} {site.snapshot()}"
     return kept(request, version, lambda: _page(request, site, offset, limit), alike=True)
 
 
@@ -49,7 +49,7 @@ def _page(request: Request, site: Site, offset: int, limit: int) -> HTMLResponse
     status = site.store.pages.status()
     chosen = chosen_of(request)
     fold = chosen == Choice()
-    version = site.store.pages.version()
+    version = site.version()
     listed = site.memory.fact(
         ("list", version, chosen, offset, limit),
         lambda: site.store.pages.series_list(chosen.series, tuple(CLASS_WORDS), offset, limit, fold=fold),

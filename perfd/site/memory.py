@@ -2,6 +2,7 @@
 
 import gzip
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
@@ -59,6 +60,10 @@ class Memory:
     def fact(self, key: Hashable, make: Callable[[], T]) -> T:
         """The value with that key; nobody changes it."""
         return self._get(key, make, lambda _: FACT_BYTES)
+
+    def recent(self, name: str, make: Callable[[], T], most_s: float) -> T:
+        """What `make` gave, at most so many seconds ago; with 0, what it gives now."""
+        return make() if most_s <= 0 else self.fact((name, int(time.monotonic() / most_s)), make)
 
     def answer(self, key: Hashable, make: Callable[[], Response]) -> Packed:
         """The answer with that key."""

@@ -39,13 +39,25 @@ class Site:
     key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     """Seals the forms of those who have no cookie; another one in every process."""
 
+    recent_s: float = 0.0
+    """So many seconds old a page about everything may be: while a night is written it would else be made for every row of it."""
+
     def page_version(self, series: Sequence[int] | None = None) -> str:
         """What a page about these Series (about all) is made of: what is stored, and the templates of this process."""
-        return f"{self.started} {self.store.pages.version(series)}"
+        version = self.version() if series is None else self.store.pages.version(series)
+        return f"{self.started} {version}"
+
+    def version(self) -> str:
+        """The version of all Series, at most `recent_s` old."""
+        return self.memory.recent("version", self.store.pages.version, self.recent_s)
+
+    def snapshot(self) -> str:
+        """The version of all that pages show, at most `recent_s` old."""
+        return self.memory.recent("snapshot", self.store.pages.snapshot, self.recent_s)
 
     def choices(self) -> Mapping[str, tuple[str, ...]]:
         """For every part of a Series' key, the values to choose from; looked up once for all pages until something is written."""
-        return self.memory.fact(("choices", self.store.pages.version()), self.store.pages.choices)
+        return self.memory.fact(("choices", self.version()), self.store.pages.choices)
 
     def next_night(self, now: datetime) -> datetime:
         """When the clock will next open a night, in UTC."""

@@ -65,3 +65,14 @@ def test_what_was_not_asked_for_longest_is_forgotten_first() -> None:
     for name in ("one", "two", "one", "three", "one", "two"):
         assert name == fact(name)
     assert ["one", "two", "three", "two"] == made
+
+
+def test_what_is_recent_is_asked_for_once_a_while_and_without_one_each_time() -> None:
+    memory, asked = Memory(), []
+
+    def ask() -> int:
+        asked.append(1)
+        return len(asked)
+
+    assert [1, 2] == [memory.recent("version", ask, 0.0) for _ in range(2)]
+    assert 1 == len({memory.recent("version", ask, 3600.0) for _ in range(3)})
