@@ -130,23 +130,6 @@ def test_times_are_in_the_readers_zone_with_utc_on_hover(page: "Page") -> None:
     assert "Asia/Tokyo" in page.locator("[data-zone]").inner_text()
 
 
-@pytest.mark.parametrize("width", [1280, 375])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_is_wider_than_the_screen(page: "Page", filled: httpx.Client, width: int, scheme: str) -> None:
-    page.set_viewport_size({"width": width, "height": 800})
-    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-    addresses = {"home": "/", "status": "/status", "kernels": "/kernels", "compare": "/compare"}
-    addresses |= {"nights": "/compare?base=2026-03-01&head=2026-03-16", "charts": "/charts?series=1,2,3"}
-    for name, address in addresses.items():
-        page.goto(address)
-        shot(page, f"{name}-{scheme}-{width}")
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, address
-    open_series(page, filled)
-    shot(page, f"series-{scheme}-{width}")
-
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-
 def test_a_hostile_name_runs_nothing(browser: "Browser", hostile: httpx.Client) -> None:
     context = browser.new_context(base_url=str(hostile.base_url), viewport={"width": 375, "height": 800})
     opened = context.new_page()

@@ -11,6 +11,15 @@
     return `${at.getFullYear()}-${String(at.getMonth() + 1).padStart(2, "0")}-${String(at.getDate()).padStart(2, "0")}`;
   };
 
+  // As calm as a chart of one Series: at least four per cent of the value is shown, and a line of nothing but zeros runs in the middle.
+  function calmRange(_, low, high) {
+    if (low === null || high === null || low === undefined) return [0, 1];
+    const least = Math.abs((low + high) / 2) * 0.04 || 1;
+    const missing = Math.max(0, least - (high - low)) / 2;
+    const pad = Math.max(high - low, least) * 0.08;
+    return [low - missing - pad, high + missing + pad];
+  }
+
   function legend(figure, lines) {
     const list = figure.querySelector(".legend");
     lines.forEach((line, at) => {
@@ -70,8 +79,8 @@
           height: plot.clientWidth < 500 ? 240 : 300,
           legend: { show: false },
           cursor: { y: false, drag: { x: true, y: false } },
-          scales: { x: { time: true }, y: log ? { distr: 3 } : {} },
-          axes: [axis, { ...axis, size: 64 }],
+          scales: { x: { time: true }, y: log ? { distr: 3 } : { range: calmRange } },
+          axes: [{ ...axis, space: 80 }, { ...axis, size: 64 }],
           series: [{}, ...lines.map((line, at) => ({ ...look(at), width: 1.6, spanGaps: true, points: { show: data[0].length <= 120, size: 4 } }))],
           hooks: { setCursor: [(self) => read(self.cursor.idx)] },
         },
