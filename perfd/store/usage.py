@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import Engine, func, select
 
 from perfd.domain.occasion import Occasion
-from perfd.domain.run import RunState
+from perfd.domain.run import OccasionKind, RunState
 from perfd.store import tables
 
 R = tables.run.c
@@ -54,12 +54,16 @@ class Usage:
             return {name: float(held or 0.0) + float(lost or 0.0) for name, held, lost in connection.execute(asked)}
 
     def devices(self, since: datetime, until: datetime) -> tuple[DeviceUse, ...]:
-        """Every device that a Run was on in between, by host and name. Runs under way count once they have ended."""
+        """Every device that a Run was on in between, by host and name. Runs under way count once they have ended.
+
+        Imported Runs don't: another tool measured them, often years ago, and perfd held no device meanwhile.
+        """
         inside = func.least(R.finished_at, until) - func.greatest(R.started_at, since)
         asked = (
             select(D.host, D.name, D.device_class, func.count(), func.sum(func.greatest(0.0, func.extract("epoch", inside))))
             .join(tables.run, R.device_id == D.id)
-            .where(R.finished_at > since, R.started_at < until)
+            .join(tables.occasion, Occ.id == R.occasion_id)
+            .where(R.finished_at > since, R.started_at < until, Occ.kind != OccasionKind.IMPORT.value)
             .group_by(D.host, D.name, D.device_class)
             .order_by(D.host, D.name, D.device_class)
         )

@@ -3,6 +3,7 @@
 import json
 import time
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,12 @@ def test_a_file_is_taken_once(store: Store) -> None:
     (first, *_), last = store.judgements.history(row.info.id), row.latest.point
     assert (95e-9, 105e-9) == pytest.approx(first.interval)
     assert (102e-9, f"{2:040x}") == (pytest.approx(last.value), last.revision)
+
+
+def test_what_another_tool_measured_makes_no_device_busy(store: Store) -> None:
+    put(store, imported(data_js()))
+
+    assert () == store.usage.devices(datetime(2026, 1, 1, tzinfo=UTC), AT + timedelta(hours=1))
 
 
 def test_a_history_that_has_grown_adds_only_what_is_new(store: Store) -> None:
