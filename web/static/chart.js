@@ -10,6 +10,10 @@
     const moment = new Date(text);
     return `${two(moment.getMonth() + 1)}-${two(moment.getDate())}`;
   };
+  const month = (text) => {
+    const moment = new Date(text);
+    return `${moment.getFullYear()}-${two(moment.getMonth() + 1)}`;
+  };
   const clock = (text) => {
     const moment = new Date(text);
     return `${moment.getFullYear()}-${day(text)} ${two(moment.getHours())}:${two(moment.getMinutes())}`;
@@ -53,7 +57,14 @@
     return [low - missing - pad, high + missing + pad];
   }
 
-  function rule(chart, at, colour, dash, text, row) {
+  // The first row of words in which nothing stands between left and right; none of the first five: the table below has the words.
+  function freeRow(rows, left, right) {
+    const row = rows.findIndex((taken) => taken.every(([start, stop]) => right < start || left > stop));
+    if (row >= 0) rows[row].push([left, right]);
+    return row;
+  }
+
+  function rule(chart, at, colour, dash, text, rows) {
     const left = chart.valToPos(at - 0.5, "x", true);
     if (left < chart.bbox.left || left > chart.bbox.left + chart.bbox.width) return;
     const { ctx } = chart;
@@ -71,7 +82,8 @@
     const width = ctx.measureText(text).width + 8 * ratio;
     const fits = left + width < chart.bbox.left + chart.bbox.width;
     ctx.textAlign = fits ? "left" : "right";
-    ctx.fillText(text, left + (fits ? 4 : -4) * ratio, chart.bbox.top + (3 + row * 13) * ratio);
+    const row = fits ? freeRow(rows, left, left + width) : freeRow(rows, left - width, left);
+    if (row >= 0) ctx.fillText(text, left + (fits ? 4 : -4) * ratio, chart.bbox.top + (3 + row * 13) * ratio);
     ctx.restore();
   }
 
@@ -176,11 +188,12 @@
   function marks(series) {
     return (chart) => {
       if (series.points) drawKinds(series, chart);
-      for (const epoch of series.epochs) rule(chart, epoch.index, css("--epoch"), [2, 3], epoch.word, 1);
+      const rows = [[], [], [], [], []];
       for (const change of series.changes) {
         const colour = change.word.startsWith("worse") ? css("--mark-worse") : css("--mark-better");
-        rule(chart, change.index, colour, change.status === "detected" ? [] : [5, 4], `${change.effect > 0 ? "▲" : "▼"} ${percent(change.effect)} ${change.word}`, 0);
+        rule(chart, change.index, colour, change.status === "detected" ? [] : [5, 4], `${change.effect > 0 ? "▲" : "▼"} ${percent(change.effect)} ${change.word}`, rows);
       }
+      for (const epoch of series.epochs) rule(chart, epoch.index, css("--epoch"), [2, 3], epoch.word, rows);
     };
   }
 
@@ -189,10 +202,12 @@
   function options(series, width, height, hooks, log) {
     const axis = { stroke: css("--quiet"), grid: { stroke: css("--rule"), width: 1 }, ticks: { stroke: css("--rule"), width: 1 }, font: "11px system-ui, sans-serif" };
     const { points, data } = series;
+    const when = times(series);
+    const date = when[when.length - 1] - when[0] > 360 * 86400 ? month : day; // a day without its year would be any year's
     const label = (place) => {
       const at = indexOf(data[0], place);
       if (!Number.isInteger(place) || place < data[0][0] || place > data[0][data[0].length - 1]) return "";
-      return points ? `${day(points.measured_at[at])}\n${points.revision[at].slice(0, 7)}` : day(data[4][at] * 1000);
+      return points ? `${date(points.measured_at[at])}\n${points.revision[at].slice(0, 7)}` : date(data[4][at] * 1000);
     };
     const dot = (chart, which) => (which === 1 ? css("--line") : "transparent"); // the interval's ends have none
     const edge = { stroke: "transparent", width: 0, points: { show: false } };
