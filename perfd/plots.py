@@ -374,7 +374,7 @@ def _series_title(view: SeriesView) -> str:
     last = max(steps, key=lambda change: change.index)
     place = view.labels[last.index] if last.index < len(view.labels) else f"point {last.index}"
     more = "" if len(steps) == 1 else f"; {len(steps)} changes in {known} points"
-    effect = f"{100 * last.effect:+.2g} %".replace("-", "\N{MINUS SIGN}")
+    effect = f"{100 * abs(last.effect):.2g} %"
     return f"{view.name}: {_meaning(last, view.better)} by {effect} since {place}{more}"
 
 
