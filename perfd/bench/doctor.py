@@ -117,7 +117,7 @@ def check_load(threads: int) -> Check:
     if free >= threads + 0.5:
         return Check("load", Level.OK, seen)
     level = Level.BAD if free < threads - 0.5 else Level.WARN
-    return Check("load", level, seen, "Wait until other work has ended, or stop it; `perfd doctor` names the heaviest processes.")
+    return Check("load", level, seen, "Wait until other work has ended, or stop it; neighbours names the heaviest.")
 
 
 def check_steal() -> Check:
