@@ -73,7 +73,10 @@ def _print(found: Sequence[rules.Detected]) -> None:
             levels = (f"{change.before:.6g}", f"{change.after:.6g}", f"{change.effect:+.2%}")
             table.add_row(one.name, str(change.index), change.kind, change.status, *levels, interval, flagged)
     out = console()
-    out.print(table)
+    if table.rows:
+        out.print(table)
+    else:
+        out.print("No change was found.")
     for one in found:
         mde = ", ".join(f"{effect:.2%} after {nights} nights" for nights, effect in one.mde.items())
         out.print(

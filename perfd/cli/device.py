@@ -38,8 +38,10 @@ def list_(config_path: Path | None, as_json: bool) -> int:
         rows = context.store.devices.rows()
     if as_json:
         answer({"devices": [document(row) for row in rows]})
-    else:
+    elif rows:
         console().print(_table(rows))
+    else:
+        click.echo("No device is known yet; the first night, or `perfd serve`, looks at those of perfd.toml.")
     return UNSURE if any(row.quarantine for row in rows) else FINE
 
 

@@ -52,8 +52,10 @@ def list_(config_path: Path | None, state: str, every: bool, as_json: bool) -> i
         rows = context.store.regressions.every(states)
     if as_json:
         answer({"regressions": [document(row) for row in rows]})
-    else:
+    elif rows:
         console().print(_table(rows))
+    else:
+        click.echo(_none(state, every))
     return REGRESSION if any(row.state in OPEN_STATES for row in rows) else FINE
 
 
@@ -182,6 +184,13 @@ def document(row: RegressionRow) -> dict[str, Any]:
         ],
         "events": row.events,
     }
+
+
+def _none(state: str, every: bool) -> str:
+    if every:
+        return "There are no Regressions yet."
+    which = "must be answered" if state == "open" else f"is {state}"
+    return f"No Regression {which}; `perfd regression list --all` shows those of every state."
 
 
 def _table(rows: tuple[RegressionRow, ...]) -> Table:

@@ -70,8 +70,10 @@ def list_(config_path: Path | None, as_json: bool) -> int:
         tokens, now = context.store.access_tokens.every(), context.now()
     if as_json:
         answer({"tokens": [_document(one, now) for one in tokens]})
-    else:
+    elif tokens:
         console().print(_table(tokens, now))
+    else:
+        click.echo("There are no tokens yet; `perfd token create LABEL --role ROLE` makes one.")
     return FINE
 
 

@@ -8,6 +8,7 @@ from small_night import SmallNight
 def test_a_person_takes_a_device_out_and_releases_it_and_what_was_lost_is_measured_again(small_night: SmallNight) -> None:
     unknown = small_night.run("device", "release", "cpu", "--reason", "x")
     assert (unknown.returncode, "there is no device 'cpu'; there is none yet" in unknown.stderr) == (3, True)
+    assert "No device is known yet;" in small_night.run("device", "list").stdout
 
     assert small_night.run("nightly").returncode == 0
     told = small_night.run("device", "quarantine", "cpu", "--reason", "x", "--since", "yesterday")

@@ -6,6 +6,7 @@ from small_night import SmallNight
 
 
 def test_a_token_is_made_listed_and_revoked(small_night: SmallNight) -> None:
+    assert "There are no tokens yet;" in small_night.run("token", "list").stdout
     made = small_night.run("token", "create", "ci", "--role", "runner", "--days", "7", "--engine", "tiny")
     assert (0, True) == (made.returncode, "token 1 (ci), runner, until" in made.stderr)
     secret = made.stdout.strip()
