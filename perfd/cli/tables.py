@@ -12,6 +12,7 @@ from perfd.cli.group import nobody_reads
 from perfd.cli.shown import shown
 from perfd.domain.build import BuildState
 from perfd.domain.run import RunState
+from perfd.domain.subject import brief
 from perfd.domain.verdict import Outcome
 from perfd.store.records import BuildRow, JudgedSeries, OccasionSummary, RunRow
 
@@ -59,7 +60,7 @@ def night(summary: OccasionSummary) -> Table:
     for name in ("stage", "what", "figures", "answer"):
         table.add_column(name, overflow="fold")
     for build in summary.builds:
-        table.add_row("built", f"{build.subject} {build.revision[:12]} {build.title[:40]}".rstrip(), *_build(build))
+        table.add_row("built", f"{build.subject} {brief(build.revision)} {build.title[:40]}".rstrip(), *_build(build))
     table.add_section()
     judged = sorted(summary.verdicts, key=_workload)
     for what, group in groupby(judged, key=_workload):
@@ -104,7 +105,7 @@ def _figure(judged: JudgedSeries) -> str:
 
 
 def _run(run: RunRow) -> str:
-    return f"{run.workload_class} {run.workload} on {run.subject} {run.revision[:12]}"
+    return f"{run.workload_class} {run.workload} on {run.subject} {brief(run.revision)}"
 
 
 def counts(report: Mapping[str, Any]) -> str:

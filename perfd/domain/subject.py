@@ -1,9 +1,17 @@
 """What perfd measures: an Engine (a server, by source) or a Kernel (a function, by file), at one Revision."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+
+_HASH = re.compile("[0-9a-f]{40,64}")
+
+
+def brief(revision: str, length: int = 12) -> str:
+    """A hash by its first letters; a version whole, since half of it would be the name of another."""
+    return revision[:length] if _HASH.fullmatch(revision) else revision
 
 
 class SubjectKind(StrEnum):

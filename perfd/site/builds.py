@@ -4,6 +4,7 @@ from fastapi import APIRouter
 from starlette.responses import HTMLResponse
 
 from perfd.domain.build import BuildState
+from perfd.domain.subject import brief
 from perfd.site.numbers import duration
 from perfd.site.parameters import digest
 from perfd.site.site import Here, Site
@@ -29,7 +30,7 @@ def build(name: str, site: Here) -> HTMLResponse:
     newest = sorted(page.runs, key=lambda run: run.queued_at, reverse=True)
     return site.pages.show(
         "build.html",
-        sentence=f"{short(spec.subject)} at {spec.revision[:12]}: {STATES[page.state]}",
+        sentence=f"{short(spec.subject)} at {brief(spec.revision)}: {STATES[page.state]}",
         build={"digest": spec.digest, "log_tail": page.log_tail},
         facts=_facts(page),
         toolchain=sorted(spec.toolchain.items()),

@@ -6,6 +6,7 @@ from markupsafe import Markup
 
 from perfd.domain.metric import Better, Metric
 from perfd.domain.run import FailureKind, RunState
+from perfd.domain.subject import brief
 from perfd.domain.suite import WorkloadClass
 from perfd.domain.verdict import ChangeStatus, Outcome
 from perfd.site.drawing import sparkline
@@ -114,7 +115,7 @@ def label(info: SeriesInfo) -> str:
 
 def run_label(run: RunRow) -> str:
     """A Run in a few words."""
-    return " ".join(part for part in (run.subject, run.revision[:10], run.workload, run.model) if part)
+    return " ".join(part for part in (run.subject, brief(run.revision, 10), run.workload, run.model) if part)
 
 
 def better_word(metric: Metric) -> str:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from perfd.domain.occasion import OccasionState
 from perfd.domain.run import RunState
+from perfd.domain.subject import brief
 from perfd.domain.verdict import Outcome
 from perfd.site.numbers import percent
 from perfd.site.rows import better_word, change_word, model_of
@@ -82,9 +83,7 @@ def series(page: SeriesPage) -> str:
             word = change_word(last).replace("?", ", if it is no spike")
             since = page.total - page.places.get(last.id, page.total)
             ago = f"{plural(since, 'Point')} ago"
-            return (
-                f"{what}: {percent(last.effect)} ({word}) at {last.revision[:10]}, {ago}; {better_word(info.metric)} is better."
-            )
+            return f"{what}: {percent(last.effect)} ({word}) at {brief(last.revision, 10)}, {ago}; {better_word(info.metric)} is better."
         return f"{what}: no Change in {plural(page.total, 'Point')}; {better_word(info.metric)} is better."
     return f"{what} has no Points yet."
 
@@ -99,7 +98,7 @@ def run(page: RunPage) -> str:
         RunState.QUEUED: "waiting in the queue",
         RunState.CLAIMED: "being measured now",
     }
-    return f"{short(row.subject)} at {row.revision[:10]} on {short(row.workload)}: {words[row.state]}"
+    return f"{short(row.subject)} at {brief(row.revision, 10)} on {short(row.workload)}: {words[row.state]}"
 
 
 def regressions(rows: tuple[RegressionRow, ...], open_count: int) -> str:

@@ -9,6 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse
 
+from perfd.domain.subject import brief
 from perfd.site import numbers
 from perfd.site.static import static_url, web_folder
 
@@ -29,6 +30,7 @@ def environment() -> Environment:
         iso=iso,
         utc=utc,
         short=short,
+        brief=brief,
         prose=prose,
         arrow=numbers.arrow,
         percent=numbers.percent,

@@ -8,6 +8,7 @@ from perfd.bench.cage.build import enclosure
 from perfd.bench.cage.refuse import refusal
 from perfd.builders import Enclose
 from perfd.domain.build import BuildOutcome, BuildSpec
+from perfd.domain.subject import brief
 from perfd.errors import PerfdError
 from perfd.rules.trust import is_untrusted_build
 from perfd.stages.beat import beating, every_s, lease
@@ -38,7 +39,7 @@ def build(context: Context) -> bool:
 
 def _beat(context: Context, claimed: ClaimedBuild) -> None:
     context.store.builds.heartbeat(claimed, context.now() + lease(context.config.schedule))
-    context.seen(f"builds {claimed.spec.subject} {claimed.spec.revision[:12]}")
+    context.seen(f"builds {claimed.spec.subject} {brief(claimed.spec.revision)}")
 
 
 def _make(context: Context, claimed: ClaimedBuild) -> BuildOutcome:
@@ -71,7 +72,7 @@ def _failed(spec: BuildSpec, sentence: str) -> BuildOutcome:
 
 
 def _sentence(outcome: BuildOutcome) -> str:
-    what = f"{outcome.spec.subject} {outcome.spec.revision[:12]}"
+    what = f"{outcome.spec.subject} {brief(outcome.spec.revision)}"
     if outcome.artifact is None:
         last = outcome.log_tail.strip().splitlines()[-1:] or ["its log is empty"]
         return f"{what} FAILED after {outcome.seconds:.1f} s: {last[0]}"

@@ -18,6 +18,7 @@ from perfd.domain.metric import METRICS, Metric, MetricKind
 from perfd.domain.model import Model
 from perfd.domain.results import HOPELESS, MetricSamples, Results
 from perfd.domain.run import FailureKind, RunState
+from perfd.domain.subject import brief
 from perfd.errors import PerfdError
 from perfd.rules.judge import reduce_samples
 from perfd.rules.retry import try_again_in
@@ -242,7 +243,7 @@ def _tell_progress(context: Context, claimed: ClaimedRun) -> None:
 
 
 def _what(claimed: ClaimedRun) -> str:
-    return f"{claimed.workload.name} on {claimed.spec.subject} {claimed.spec.revision[:12]}"
+    return f"{claimed.workload.name} on {claimed.spec.subject} {brief(claimed.spec.revision)}"
 
 
 def _tell_outcome(context: Context, claimed: ClaimedRun, results: Results, written: Written) -> None:

@@ -7,6 +7,7 @@ from perfd.domain.codec import to_json
 from perfd.domain.metric import MetricKind
 from perfd.domain.occasion import Occasion, OccasionState
 from perfd.domain.run import OccasionKind, RunState
+from perfd.domain.subject import brief
 from perfd.rules.aa import alarm_rate
 from perfd.rules.compare import combine
 from perfd.rules.confirm import OPEN
@@ -134,7 +135,7 @@ def improvements(context: Context, summary: OccasionSummary) -> list[dict[str, A
 def _improvement(subject: str, revision: str, members: Sequence[tuple[SeriesInfo, ChangeRow]]) -> dict[str, Any]:
     info, change = max(members, key=lambda one: abs(one[1].effect))
     more = f" and {len(members) - 1} more Series" if len(members) > 1 else ""
-    title = f"{subject}: {label(info)} {change.effect:+.1%}{more} since {revision[:12]} {change.title}".rstrip()
+    title = f"{subject}: {label(info)} {change.effect:+.1%}{more} since {brief(revision)} {change.title}".rstrip()
     return {"subject": subject, "revision": revision, "title": title, "series": [one.id for one, _ in members]}
 
 
@@ -147,7 +148,7 @@ def false_alarms(context: Context) -> dict[str, Any]:
 
 def _missing(run: RunRow) -> Mapping[str, str]:
     return {
-        "what": f"{run.workload_class} {run.workload} on {run.subject} {run.revision[:12]}",
+        "what": f"{run.workload_class} {run.workload} on {run.subject} {brief(run.revision)}",
         "kind": run.failure.value if run.failure else run.state.value,
         "reason": run.reason,
     }

@@ -2,7 +2,7 @@
 
 from perfd import builders
 from perfd.domain.occasion import Finding, Occasion, OccasionState
-from perfd.domain.subject import Revision
+from perfd.domain.subject import Revision, brief
 from perfd.errors import PerfdError
 from perfd.stages.context import Context
 from perfd.stages.subjects import Chosen, chosen
@@ -33,5 +33,5 @@ def look_up(context: Context, subject: Chosen) -> tuple[Revision, ...]:
     new = context.store.subjects.record(subject.name, subject.kind, subject.source.branch, revisions)
     newest = revisions[-1]
     title = f" {newest.title}" if newest.title else ""
-    context.tell.say("watch", f"{subject.name}: {new} new of {len(revisions)} revisions, newest {newest.name[:12]}{title}")
+    context.tell.say("watch", f"{subject.name}: {new} new of {len(revisions)} revisions, newest {brief(newest.name)}{title}")
     return revisions

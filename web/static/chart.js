@@ -18,6 +18,7 @@
     const moment = new Date(text);
     return `${moment.getFullYear()}-${day(text)} ${two(moment.getHours())}:${two(moment.getMinutes())}`;
   };
+  const brief = (revision, length) => (/^[0-9a-f]{40,64}$/.test(revision) ? revision.slice(0, length) : revision.slice(0, 24)); // half a version is another one
   const percent = (effect) => `${effect > 0 ? "+" : "−"}${Math.abs(effect * 100).toFixed(1)} %`;
 
   // The index of the last x that is not beyond `place`: x counts in the whole Series, an index only what is drawn.
@@ -38,7 +39,7 @@
     const lines = [`${show(data[1][at])} ${display.unit}`];
     if (data[2][at] !== null) lines[0] += `  [${show(data[2][at])}, ${show(data[3][at])}]`;
     if (!points) return [lines[0], clock(data[4][at] * 1000)];
-    lines.push(`Build ${points.build[at].slice(0, 12)}, revision ${points.revision[at].slice(0, 12)}`);
+    lines.push(`Build ${points.build[at].slice(0, 12)}, revision ${brief(points.revision[at], 12)}`);
     if (points.title[at]) lines.push(points.title[at].slice(0, 120));
     lines.push(`${clock(points.measured_at[at])}, ${points.n[at]} Sample${points.n[at] === 1 ? "" : "s"}, on ${points.host[at]}`);
     if (points.occasion[at].startsWith("checkpoint:")) lines.push("◆ a Checkpoint");
@@ -207,7 +208,7 @@
     const label = (place) => {
       const at = indexOf(data[0], place);
       if (!Number.isInteger(place) || place < data[0][0] || place > data[0][data[0].length - 1]) return "";
-      return points ? `${date(points.measured_at[at])}\n${points.revision[at].slice(0, 7)}` : date(data[4][at] * 1000);
+      return points ? `${date(points.measured_at[at])}\n${brief(points.revision[at], 7)}` : date(data[4][at] * 1000);
     };
     const dot = (chart, which) => (which === 1 ? css("--line") : "transparent"); // the interval's ends have none
     const edge = { stroke: "transparent", width: 0, points: { show: false } };
