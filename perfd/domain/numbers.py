@@ -7,6 +7,8 @@ from dataclasses import dataclass
 SIGNIFICANT = 4
 LEAST = 0.00005
 """Effects below half of the last digit that is shown are shown as none."""
+TINY = 1e-5
+"""Below it, a number of a unit without prefixes is shown in millionths: its zeros would widen every table."""
 NOTHING = "\u2013"
 """What stands where there is no number: a dash."""
 MINUS = "\u2212"
@@ -48,6 +50,8 @@ def scale_of(unit: str, values: Iterable[float | None]) -> Scale:
 
 def _step(unit: str, largest: float) -> tuple[float, str]:
     steps = _STEPS.get(unit, ((1.0, unit),))
+    if unit not in _STEPS and 0.0 < largest < TINY:
+        return 1e-6, f"10\u207b\u2076 {unit}".rstrip()
     if largest == 0.0:
         return next(step for step in steps if step[0] == 1.0)
     return next((step for step in steps if largest >= step[0]), steps[-1])

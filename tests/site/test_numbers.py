@@ -17,6 +17,7 @@ from perfd.site.numbers import MINUS, NOTHING
         ("tokens/s", [158.234], ("158.2", "tokens/s")),
         ("registers/thread", [48.0], ("48", "registers/thread")),
         ("share", [0.98765], ("0.9877", "share")),
+        ("nats/token", [1e-7], ("0.1000", "10⁻⁶ nats/token")),
         ("tokens/s", [12345.6], ("12,346", "tokens/s")),
     ],
 )
