@@ -23,7 +23,6 @@ FLAGS = [
 ]
 SHOTS = Path(os.environ.get("PERFD_SCREENSHOTS") or Path(__file__).parents[2] / "test-output")
 """Where pictures of the pages stay after a run."""
-NARROW = {"width": 375, "height": 800}
 AXE = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"], "resultTypes": ["violations"]}
 
 

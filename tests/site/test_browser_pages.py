@@ -1,17 +1,19 @@
 """Every page in a real browser, light and wide, dark and narrow: no complaint, no scrolling sideways, axe content."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import httpx
 import pytest
-from screens import NARROW, barriers, missing, shot, too_wide, watched
+from people_world import known
+from screens import barriers, missing, shot, too_wide, watched
 from site_history import History
 from starlette.routing import Route
 from test_pages import links
 from test_views import two_models
 
+from perfd.config import SiteConfig
 from perfd.site.app import PAGES
 from perfd.store import Store
 
@@ -45,7 +47,8 @@ LOOKED_AT = {
     "devices": ("/devices", "filled", "/devices"),
     "device": ("/devices/{device_id}", "filled", "/devices/1"),
     "api": ("/api", "filled", "/api"),
-    "login": ("/login", "filled", "/login"),
+    "login": ("/login", "strange", "/login"),
+    "regression-of-a-stranger": ("/regressions/{regression_id}", "strange", "/regressions/1"),
     "account": ("/account", "filled", "/account"),
     "audit": ("/audit", "filled", "/audit"),
 }
@@ -89,6 +92,14 @@ def quantised(new_store: Callable[[], Store], browse: Callable[[Store], httpx.Cl
     return browse(store)
 
 
+@pytest.fixture(scope="module")
+def strange(filled_store: Store) -> Iterator[httpx.Client]:
+    """The filled site, which takes nobody for the person who sits at it."""
+    access = SiteConfig(loopback=False)
+    with known(filled_store, access=access) as people, httpx.Client(base_url=people.address, timeout=60) as client:
+        yield client
+
+
 def test_every_page_is_looked_at_in_a_browser() -> None:
     routes = {one.path for page in PAGES for one in page.router.routes if isinstance(one, Route) and "GET" in (one.methods or ())}
 
@@ -115,7 +126,7 @@ def test_a_page_stands_in_light_and_dark_wide_and_narrow(browser: "Browser", req
         found = [f"light: {one}" for one in barriers(page)]
         assert too_wide(page) <= 0
         page.emulate_media(color_scheme="dark")
-        page.set_viewport_size(NARROW)
+        page.set_viewport_size({"width": 375, "height": 800})
         open_page(page, site, address)
         shot(page, f"{name}-dark-375")
         found += [f"dark: {one}" for one in barriers(page)]
