@@ -83,7 +83,8 @@ def series(page: SeriesPage) -> str:
             word = change_word(last).replace("?", ", if it is no spike")
             since = page.total - page.places.get(last.id, page.total)
             ago = f"{plural(since, 'Point')} ago"
-            return f"{what}: {percent(last.effect)} ({word}) at {brief(last.revision, 10)}, {ago}; {better_word(info.metric)} is better."
+            place = f"at {brief(last.revision, 10)}, {ago}"
+            return f"{what}: {percent(last.effect)} ({word}) {place}; {better_word(info.metric)} is better."
         return f"{what}: no Change in {plural(page.total, 'Point')}; {better_word(info.metric)} is better."
     return f"{what} has no Points yet."
 
