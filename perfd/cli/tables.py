@@ -25,6 +25,8 @@ MARKS = {
 }
 LOUD = frozenset({Outcome.BETTER, Outcome.WORSE, Outcome.NOT_COMPARABLE})
 """Answers that are told with their reason; the others are counted."""
+LARGE = 9999.5
+"""From here on, four digits would be written with an exponent."""
 UNITS = ((1e-6, "µ", 1e6), (1e-3, "m", 1e3), (1.0, "", 1.0), (1e3, "k", 1e-3), (1e6, "M", 1e-6), (1e9, "G", 1e-9))
 
 
@@ -47,11 +49,11 @@ class Output(Console):
 
 
 def number(value: float, unit: str) -> str:
-    """Four digits with the unit: "12.34 ms", "104.2 tokens/s"."""
+    """Four digits with the unit, and whole numbers whole: "12.34 ms", "104.2 tokens/s", "16,384 tokens"."""
     if unit in {"s", "bytes"} and value:
         scale = max((one for one in UNITS if one[0] <= abs(value)), default=UNITS[0])
         return f"{value * scale[2]:.4g} {scale[1]}{'B' if unit == 'bytes' else unit}"
-    return f"{value:.4g} {unit}"
+    return f"{value:,.0f} {unit}" if abs(value) >= LARGE else f"{value:.4g} {unit}"
 
 
 def night(summary: OccasionSummary) -> Table:
