@@ -219,7 +219,7 @@
       cursor: { y: false, drag: { x: true, y: false }, points: { size: 9, width: 2, fill: dot, stroke: dot } },
       scales: { x: { time: false, range: (chart, low, high) => [low - margin, high + margin] }, y: log ? { distr: 3 } : { range: calmRange } },
       axes: [
-        { ...axis, size: 44, space: 64, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000], values: (chart, splits) => splits.map(label) },
+        { ...axis, size: 44, space: 88, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000], values: (chart, splits) => splits.map(label) },
         { ...axis, size: 64, values: (chart, splits) => splits.map((value) => value.toLocaleString("en", { maximumFractionDigits: 6 })) },
       ],
       series: [
@@ -339,12 +339,9 @@
       const looking = series === whole; // otherwise somebody has zoomed already, and keeps what is seen
       whole = told;
       if (!looking) return;
-      const pointed = chosen;
       series = whole;
       scaled = scale(series);
-      chart.setData(scaled, false);
-      chart.redraw();
-      if (pointed !== null && pointed !== undefined) point(pointed);
+      make(); // the axis names Revisions from now on, too
       if (zoomed) look();
     };
   }
