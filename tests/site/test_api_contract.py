@@ -15,7 +15,7 @@ GETS = [
     "/api/v1/series", "/api/v1/latest", "/api/v1/series/{series_id}", "/api/v1/points", "/api/v1/compare", "/api/v1/runs",
     "/api/v1/runs/{key}", "/api/v1/runs/{key}/reproduce", "/api/v1/builds/{name}", "/api/v1/devices",
     "/api/v1/devices/{device_id}", "/api/v1/regressions",
-    "/api/v1/regressions/{regression_id}", "/api/v1/false-alarms", "/api/v1/status", "/api/v1/launches",
+    "/api/v1/regressions/{regression_id}", "/api/v1/false-alarms", "/api/v1/news", "/api/v1/status", "/api/v1/launches",
     "/api/v1/launches/{number}", "/api/v1/comparisons/{name}",
 ]  # fmt: skip
 POSTS = ["/api/v1/results", "/api/v1/comparisons"]
