@@ -1,20 +1,26 @@
 """Files that nobody vouches for: a folder that a caged step wrote, and archives. They are looked at before they are used."""
 
+import bz2
+import gzip
+import lzma
 import os
 import stat
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Any, cast
 
 from perfd.errors import BadInputError
 
 MOST_BYTES = 16 << 30
 MOST_FILES = 400_000
 PIECE = 1 << 20
+COMPRESSED: Mapping[bytes, Callable[..., Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
+"""How a compressed file begins, and who opens it."""
+DAMAGED = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError)
 SPECIAL_BITS = stat.S_ISUID | stat.S_ISGID | stat.S_ISVTX
 
 
@@ -74,7 +80,11 @@ def unpack(archive: Path, into: Path, *, strip: int = 0, most_bytes: int = MOST_
             _unpack_zip(archive, _Room(archive.name, into, strip, most_bytes, most_files))
         else:
             _unpack_tar(archive, _Room(archive.name, into, strip, most_bytes, most_files))
-    except (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+    except DAMAGED as error:
+        raise BadInputError(f"{archive.name} is damaged or no archive that perfd reads ({error})") from None
+    except OSError as error:
+        if error.errno is not None:  # the disk's word, not the archive's: bz2 tells of a damaged stream without a number
+            raise
         raise BadInputError(f"{archive.name} is damaged or no archive that perfd reads ({error})") from None
 
 
@@ -97,7 +107,8 @@ def _unpack_zip(archive: Path, room: "_Room") -> None:
 
 
 def _unpack_tar(archive: Path, room: "_Room") -> None:
-    with tarfile.open(archive, "r|*") as opened:  # a stream: a bomb is stopped where it goes off
+    # A stream: a bomb is stopped where it goes off. tarfile's own decompression takes a file that breaks off for one that ends.
+    with _decompressed(archive) as stream, tarfile.open(fileobj=stream, mode="r|") as opened:
         for info in opened:
             link = info.linkname if info.issym() else None
             member = Member(info.name, info.size, info.isdir(), info.isreg(), link, bool(info.mode & 0o100))
@@ -105,7 +116,19 @@ def _unpack_tar(archive: Path, room: "_Room") -> None:
                 source = opened.extractfile(info)
                 if source is not None:
                     room.write(place, source, executable=member.executable)
+        while piece := stream.read(PIECE):  # to the end, where the check sum stands
+            room.spend(len(piece), archive.name)
     room.tie()
+
+
+def _decompressed(archive: Path) -> IO[bytes]:
+    """The bytes of the tar file; a stream that breaks off, or whose sum is wrong, raises when it is read."""
+    with archive.open("rb") as file:
+        magic = file.read(6)
+    for start, opened in COMPRESSED.items():
+        if magic.startswith(start):
+            return cast("IO[bytes]", opened(archive, "rb"))
+    return archive.open("rb")
 
 
 class _Room:
@@ -150,10 +173,14 @@ class _Room:
             raise self._refused(place.name, "stands in it twice") from None
         with os.fdopen(handle, "wb") as file:
             while piece := source.read(PIECE):
-                self._bytes_left -= len(piece)
-                if self._bytes_left < 0:
-                    raise self._refused(place.name, "unpacks to more than is taken: the archive may be a bomb")
+                self.spend(len(piece), place.name)
                 file.write(piece)
+
+    def spend(self, count: int, name: str) -> None:
+        """So many bytes came out."""
+        self._bytes_left -= count
+        if self._bytes_left < 0:
+            raise self._refused(name, "unpacks to more than is taken: the archive may be a bomb")
 
     def tie(self) -> None:
         """Links come last, so that no entry is written through one; each stays inside."""

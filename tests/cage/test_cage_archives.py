@@ -147,3 +147,22 @@ def test_an_honest_archive_comes_out_whole(tmp_path: Path) -> None:
     assert ["deep", "link"] == sorted(path.name for path in into.iterdir())
     assert "#!/bin/sh\n" == (into / "link").read_text()
     assert 0o755 == (into / "deep" / "run.sh").stat().st_mode & 0o777
+
+
+@pytest.mark.parametrize("kind", ["gz", "bz2", "xz"])
+def test_an_archive_that_breaks_off_anywhere_is_damaged_and_never_a_smaller_one(tmp_path: Path, kind: str) -> None:
+    whole = tmp_path / f"whole.tar.{kind}"
+    with tarfile.open(whole, f"w:{kind}") as tar:  # type: ignore[call-overload]
+        for number in range(20):
+            (tmp_path / "one").write_bytes(bytes([number]) * 700)
+            tar.add(tmp_path / "one", f"top/{number}")
+    data = whole.read_bytes()
+
+    for kept in range(len(data) // 4, len(data), 7):
+        broken = tmp_path / f"broken.tar.{kind}"
+        broken.write_bytes(data[:kept])
+        with pytest.raises(BadInputError, match="damaged"):
+            unpack(broken, tmp_path / f"into {kept}")
+
+    unpack(whole, tmp_path / "all")
+    assert 20 == len(list((tmp_path / "all" / "top").iterdir()))
