@@ -1,5 +1,6 @@
 """The OpenAPI document is held against the real site: no 5xx, and every answer is what it promises."""
 
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -9,6 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from schemathesis.checks import not_a_server_error
 from schemathesis.schemas import BaseSchema
 from schemathesis.specs.openapi.checks import content_type_conformance, response_schema_conformance, status_code_conformance
+from served_site import LEVELS
+from site_history import History
+
+from perfd.store import Store
 
 CHECKS = [not_a_server_error, content_type_conformance, response_schema_conformance, status_code_conformance]
 GETS = [
@@ -23,8 +28,18 @@ OPERATIONS = [*((path, "GET") for path in GETS), *((path, "POST") for path in PO
 
 
 @pytest.fixture(scope="session")
-def contract(filled: httpx.Client) -> BaseSchema:
-    found: BaseSchema = schemathesis.openapi.from_url(f"{filled.base_url}/api/openapi.json")
+def asked(new_store: Callable[[], Store], browse: Callable[[Store], httpx.Client]) -> httpx.Client:
+    """A site of these tests' own: what is asked here at random is also written."""
+    store = new_store()
+    history = History(store)
+    history.nights(LEVELS)
+    history.comparison(len(LEVELS))
+    return browse(store)
+
+
+@pytest.fixture(scope="session")
+def contract(asked: httpx.Client) -> BaseSchema:
+    found: BaseSchema = schemathesis.openapi.from_url(f"{asked.base_url}/api/openapi.json")
     return found
 
 
@@ -38,8 +53,8 @@ def test_every_answer_is_what_the_document_promises(contract: BaseSchema, path: 
     ask()
 
 
-def test_answers_of_what_is_there_are_as_promised(contract: BaseSchema, filled: httpx.Client) -> None:
-    points = filled.get("/api/v1/series/1").json()["points"]
+def test_answers_of_what_is_there_are_as_promised(contract: BaseSchema, asked: httpx.Client) -> None:
+    points = asked.get("/api/v1/series/1").json()["points"]
     run, build = {"key": points["run"][0]}, {"name": points["build"][0]}
     there: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         ("/api/v1/series/{series_id}", {"series_id": 1}, {}),
@@ -58,37 +73,37 @@ def test_answers_of_what_is_there_are_as_promised(contract: BaseSchema, filled: 
         assert (path, 200) == (path, answer.status_code)
 
 
-def test_every_route_is_asked(filled: httpx.Client) -> None:
-    paths = filled.get("/api/openapi.json").json()["paths"]
+def test_every_route_is_asked(asked: httpx.Client) -> None:
+    paths = asked.get("/api/openapi.json").json()["paths"]
     routes = {(path, method.upper()) for path, operations in paths.items() for method in operations}
 
     assert {one for one in routes if one[0].startswith("/api/v1/")} == set(OPERATIONS)
 
 
-def test_every_parameter_and_route_says_what_it_is(filled: httpx.Client) -> None:
-    operations = [one for routes in filled.get("/api/openapi.json").json()["paths"].values() for one in routes.values()]
+def test_every_parameter_and_route_says_what_it_is(asked: httpx.Client) -> None:
+    operations = [one for routes in asked.get("/api/openapi.json").json()["paths"].values() for one in routes.values()]
 
     assert [] == [one["operationId"] for one in operations if not one.get("description")]
     assert [] == [part["name"] for one in operations for part in one.get("parameters", []) if not part.get("description")]
 
 
-def test_every_answer_that_a_page_shows_is_found(filled: httpx.Client) -> None:
-    points = filled.get("/api/v1/series/1").json()["points"]
-    run = filled.get(f"/api/v1/runs/{points['run'][0]}").json()["run"]
-    listed = filled.get("/api/v1/runs", params={"subject": run["subject"], "state": "done", "limit": 3}).json()
+def test_every_answer_that_a_page_shows_is_found(asked: httpx.Client) -> None:
+    points = asked.get("/api/v1/series/1").json()["points"]
+    run = asked.get(f"/api/v1/runs/{points['run'][0]}").json()["run"]
+    listed = asked.get("/api/v1/runs", params={"subject": run["subject"], "state": "done", "limit": 3}).json()
 
-    assert points["build"][0] == filled.get(f"/api/v1/builds/{points['build'][0]}").json()["build"]["digest"]
+    assert points["build"][0] == asked.get(f"/api/v1/builds/{points['build'][0]}").json()["build"]["digest"]
     assert (3, {"done"}) == (len(listed["runs"]), {one["state"] for one in listed["runs"]})
     assert listed["total"] > 3
-    one = filled.get("/api/v1/regressions").json()["regressions"][0]
-    assert one == filled.get(f"/api/v1/regressions/{one['id']}").json()
+    one = asked.get("/api/v1/regressions").json()["regressions"][0]
+    assert one == asked.get(f"/api/v1/regressions/{one['id']}").json()
 
 
-def test_a_comparison_that_is_asked_again_under_its_key_is_the_same(filled: httpx.Client) -> None:
+def test_a_comparison_that_is_asked_again_under_its_key_is_the_same(asked: httpx.Client) -> None:
     question = {"engine": "engine", "base": "a" * 40, "head": "b" * 40}
     headers = {"Idempotency-Key": "ci-4711"}
-    first, second = (filled.post("/api/v1/comparisons", json=question, headers=headers) for _ in range(2))
-    other = filled.post("/api/v1/comparisons", json=question | {"head": "c" * 40}, headers=headers)
+    first, second = (asked.post("/api/v1/comparisons", json=question, headers=headers) for _ in range(2))
+    other = asked.post("/api/v1/comparisons", json=question | {"head": "c" * 40}, headers=headers)
 
     assert (202, 202, first.json()) == (first.status_code, second.status_code, second.json())
     assert (400, "Idempotency-Key" in other.json()["error"]) == (other.status_code, True)
