@@ -50,7 +50,7 @@ def _column(site: Site, span: Span, moved: tuple[tuple[str, int], ...], last: da
     return Column(
         head="Last night" if one else f"{span.days} days",
         days=span.days,
-        nights=f"{span.nights} of {plural(span.days, 'night')}",
+        nights=plural(span.nights, "night") if span.nights >= span.days else f"{span.nights} of {plural(span.days, 'night')}",
         moved=moved,
         changes=(("better", span.changes_better), ("worse", span.changes_worse)),
         coverage=f"{done:,} of {plural(planned, 'Run')}",
