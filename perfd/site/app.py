@@ -137,7 +137,7 @@ def create_app(
     app.include_router(results.router)
     app.include_router(launches.api)
     app.include_router(news.router)
-    app.mount("/static", KeptFiles(directory=web_folder() / "static"))
+    app.mount("/static", KeptFiles(web_folder() / "static"))
     app.openapi = described(app, ordinary=app.openapi)  # type: ignore[method-assign]  # FastAPI's own way to amend it
     add_troubles(app)
     # Level 9, the default, takes forty times as long as level 1 for a chart's numbers, and saves a fifth of the bytes.

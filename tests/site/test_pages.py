@@ -10,6 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from site_history import CHAT, HOSTILE, History
 
 from perfd.site.headers import HEADERS
+from perfd.site.static import web_folder
 from perfd.store import Store
 
 Browse = Callable[[str], str]
@@ -284,6 +285,17 @@ def test_static_files_are_kept_only_under_their_hash(filled: httpx.Client) -> No
 
     assert "immutable" in filled.get(address).headers["cache-control"]
     assert "no-cache" == filled.get("/static/site.css").headers["cache-control"]
+
+
+def test_a_static_file_is_sent_packed_or_plain_and_once(filled: httpx.Client) -> None:
+    packed = filled.get("/static/chart.js")
+    plain = filled.get("/static/chart.js", headers={"Accept-Encoding": "identity"})
+    again = filled.get("/static/chart.js", headers={"If-None-Match": packed.headers["etag"]})
+
+    assert ("gzip", None) == (packed.headers["content-encoding"], plain.headers.get("content-encoding"))
+    assert (web_folder() / "static" / "chart.js").read_bytes() == plain.content == packed.content
+    assert (304, b"") == (again.status_code, again.content)
+    assert 405 == filled.post("/static/chart.js").status_code
 
 
 def test_a_series_comes_in_columns(filled: httpx.Client) -> None:
