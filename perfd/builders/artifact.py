@@ -19,6 +19,7 @@ from perfd.builders.words import Progress
 from perfd.domain.build import BuildOutcome, BuildSpec
 from perfd.domain.codec import from_json, to_json
 from perfd.domain.identity import Json
+from perfd.domain.subject import brief
 from perfd.errors import BadInputError
 
 FORMAT = "perfd.build/1"
@@ -43,7 +44,7 @@ def making(spec: BuildSpec, state: Path, progress: Progress) -> Iterator[Path]:
     """A fresh folder to make the Build in; nobody else makes the same one meanwhile, and it is gone afterwards."""
     builds = state / "builds"
     (builds / ".making").mkdir(parents=True, exist_ok=True)
-    waiting = f"another process is building {spec.subject} {spec.revision[:12]}; waiting for it"
+    waiting = f"another process is building {spec.subject} {brief(spec.revision)}; waiting for it"
     with held(_lock(builds, spec.digest), lambda: progress(waiting)):
         _sweep(builds, spec.digest)
         folder = Path(mkdtemp(prefix=f"{spec.digest}.", dir=builds / ".making"))

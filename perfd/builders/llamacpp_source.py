@@ -18,7 +18,7 @@ from perfd.builders.recipe import Ingredients
 from perfd.builders.theirs import unpack
 from perfd.builders.tools import tool, tool_version
 from perfd.builders.words import Progress
-from perfd.domain.subject import SourceKind
+from perfd.domain.subject import SourceKind, brief
 from perfd.errors import BadInputError
 
 CACHE_SIZE = "2G"
@@ -84,7 +84,7 @@ def _compile(ingredients: Ingredients, work: Path, into: Path, workshop: Worksho
     targets = shlex.split(ingredients.options.get("targets", "llama-server"))
     environment = _environment(ingredients.state, work)
     ccache, cmake, ninja = (tool(name, ingredients.state, workshop, progress) for name in ("ccache", "cmake", "ninja"))
-    progress(f"configuring {ingredients.subject} {ingredients.revision[:12]}")
+    progress(f"configuring {ingredients.subject} {brief(ingredients.revision)}")
     workshop.run([ccache, "--zero-stats"], work, environment)
     workshop.run([cmake, *_configure(sources, work, ingredients, ccache, ninja)], work, environment)
     jobs = ingredients.options.get("jobs", str(len(os.sched_getaffinity(0))))
@@ -99,7 +99,7 @@ def _sources(ingredients: Ingredients, work: Path, progress: Progress) -> Path:
     """The folder with llama.cpp's CMakeLists.txt."""
     source = ingredients.source
     into = work / "source"
-    progress(f"fetching the sources of {ingredients.subject} {ingredients.revision[:12]}")
+    progress(f"fetching the sources of {ingredients.subject} {brief(ingredients.revision)}")
     if source.kind is SourceKind.GIT:
         checkout.check_out(source, ingredients.revision, into, ingredients.state)
         return _root(into, ingredients)
@@ -122,7 +122,7 @@ def _root(folder: Path, ingredients: Ingredients) -> Path:
         if (place / "tools" / "server" / "CMakeLists.txt").exists():
             return place
     raise BuildError(
-        f"{ingredients.source.location} at {ingredients.revision[:12]} holds no llama.cpp with a tools/server folder"
+        f"{ingredients.source.location} at {brief(ingredients.revision)} holds no llama.cpp with a tools/server folder"
     )
 
 
@@ -141,7 +141,7 @@ def _configure(sources: Path, work: Path, ingredients: Ingredients, ccache: Path
     if wrong:
         raise BadInputError(f'recipe_options.cmake_flags holds "{wrong[0]}"; each must look like -DGGML_CUDA=ON')
     git = ingredients.source.kind is SourceKind.GIT
-    commit = ingredients.revision[:12] if git else f"{ingredients.source.location}-{ingredients.revision}"
+    commit = brief(ingredients.revision) if git else f"{ingredients.source.location}-{ingredients.revision}"
     return [
         *("-S", sources, "-B", work / "build", "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}"),
         *FLAGS,

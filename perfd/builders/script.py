@@ -7,7 +7,7 @@ from perfd.builders import checkout, folder, toolchain
 from perfd.builders.process import Workshop
 from perfd.builders.recipe import Ingredients
 from perfd.builders.words import Progress
-from perfd.domain.subject import SourceKind
+from perfd.domain.subject import SourceKind, brief
 from perfd.errors import BadInputError
 
 
@@ -35,7 +35,7 @@ class Script:
     def make(self, ingredients: Ingredients, into: Path, workshop: Workshop, progress: Progress) -> None:
         """`into` holds the files of the commit, or of the folder."""
         source = ingredients.source
-        progress(f"checking out {ingredients.subject} {ingredients.revision[:12]}")
+        progress(f"checking out {ingredients.subject} {brief(ingredients.revision)}")
         if source.kind is SourceKind.GIT:
             checkout.check_out(source, ingredients.revision, into, ingredients.state)
         elif source.kind is SourceKind.FOLDER:

@@ -14,6 +14,7 @@ from perfd.cli.shown import shown
 from perfd.cli.tell import Teller
 from perfd.domain.bisect import BisectEnd, StepKind, Wanted
 from perfd.domain.metric import METRICS
+from perfd.domain.subject import brief
 from perfd.domain.verdict import Outcome
 from perfd.errors import BadInputError, PerfdError
 from perfd.stages.bisect import bisect as unit
@@ -184,9 +185,9 @@ def _exit(row: BisectRow, towards: Outcome | None, outcomes: list[Outcome]) -> i
 def _print(reports: list[dict[str, Any]]) -> None:
     for report in reports:
         for step in report["steps"]:
-            what = f"build {step['head'][:12]}"
+            what = f"build {brief(step['head'])}"
             if step["kind"] == StepKind.COMPARE:
-                what = f"{step['base'][:12]}..{step['head'][:12]}"
+                what = f"{brief(step['base'])}..{brief(step['head'])}"
             click.echo(shown(f"{step['number']:>3}  {what:<28} {step['outcome'] or 'open':<12} {step['reason']}".rstrip()))
         spent = report["spent"]
         click.echo(

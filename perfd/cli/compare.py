@@ -12,7 +12,7 @@ from perfd.cli.group import FINE, REGRESSION, UNSURE, answer, json_option
 from perfd.cli.opened import opened
 from perfd.cli.tell import Teller
 from perfd.domain.occasion import Occasion
-from perfd.domain.subject import Revision, SourceKind
+from perfd.domain.subject import Revision, SourceKind, brief
 from perfd.domain.verdict import Outcome
 from perfd.errors import BadInputError, PerfdError
 from perfd.stages.aside import Aside, open_aside
@@ -61,7 +61,7 @@ def _opened(context: Context, subject: Chosen, names: tuple[str, str], only: fro
     if subject.source.kind is not SourceKind.GIT or not all(_FULL.fullmatch(name) for name in names) or known >= set(names):
         base, head = (revision_named(name, found, subject) for name in names)
         return open_comparison(context, subject, base, head, only)
-    label = f"{subject.name}@{names[0][:12]}..{names[1][:12]}"
+    label = f"{subject.name}@{brief(names[0])}..{brief(names[1])}"
     aside = Aside(subject, *names, label, "aside")
     occasion = open_aside(context, aside, lambda workload: not only or workload.name in only)
     if occasion is None:

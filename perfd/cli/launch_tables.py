@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from perfd.cli.tables import MARKS, number
+from perfd.domain.subject import brief
 from perfd.domain.verdict import Outcome
 
 DASH = "-"
@@ -107,7 +108,7 @@ def _changed(report: Mapping[str, Any]) -> Iterator[str]:
         if not span["items"]:
             yield f"{between}: nothing changed"
         yield from (f"{between}, {one['what']}: {one['before']} → {one['after']}" for one in span["items"])
-        yield from (f"{between}, commit {one['revision'][:12]} {one['title']}".rstrip() for one in span["commits"])
+        yield from (f"{between}, commit {brief(one['revision'])} {one['title']}".rstrip() for one in span["commits"])
         if span["commits_total"] > len(span["commits"]):
             yield f"{between}: and {span['commits_total'] - len(span['commits'])} commits before these"
 
@@ -119,7 +120,7 @@ def _brought(report: Mapping[str, Any]) -> Iterator[str]:
         between = "day {} → {}".format(*one["between"])
         yield (
             f"Change {one['change']} ({one['status']}), {between}: {one['workload']} {one['metric']} "
-            f"{one['effect']:+.1%}{interval} {word}, since {one['revision'][:12]} {one['title']}".rstrip()
+            f"{one['effect']:+.1%}{interval} {word}, since {brief(one['revision'])} {one['title']}".rstrip()
         )
 
 

@@ -76,6 +76,11 @@ def percent(effect: float | None) -> str:
     return f"{share:+,.{decimals}f} %".replace("-", MINUS)
 
 
+def share(part: float | None) -> str:
+    """A part of a whole, or a bar, which has no sign: "5.1 %"; a dash where there is none."""
+    return percent(part).lstrip("+")
+
+
 def percents(interval: tuple[float, float] | None) -> str:
     """Both ends of an interval of effects; "" where there is none."""
     return f"[{percent(interval[0])}, {percent(interval[1])}]" if interval else ""
@@ -109,4 +114,6 @@ def duration(seconds: float | None) -> str:
     if minutes < 60:
         return f"{minutes} min {rest:02d} s"
     hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02d} min" if hours < 48 else f"{hours // 24} d {hours % 24} h"
+    if hours >= 48:
+        return f"{hours // 24} d {hours % 24} h"
+    return f"{hours} h {minutes:02d} min" if minutes else f"{hours} h"

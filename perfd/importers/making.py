@@ -11,6 +11,7 @@ from perfd.domain.environment import Device, Environment
 from perfd.domain.identity import Json, digest
 from perfd.domain.results import LOG_TAIL_CHARACTERS, MOST_METRICS, MOST_NAME_CHARACTERS, MetricSamples, Results
 from perfd.domain.run import FailureKind, RunState
+from perfd.domain.subject import brief
 from perfd.domain.suite import WorkloadClass
 from perfd.errors import BadInputError
 from perfd.importers.given import Given
@@ -166,6 +167,6 @@ def once(arrivals: Iterable[Arrival]) -> tuple[Arrival, ...]:
     for one in found:
         key = (one.key, one.workload.identity, one.identity.model)
         if key in seen:
-            raise BadInputError(f"the benchmark {one.identity.workload!r} of {one.identity.revision[:12]} stands there twice")
+            raise BadInputError(f"the benchmark {one.identity.workload!r} of {brief(one.identity.revision)} stands there twice")
         seen.add(key)
     return found

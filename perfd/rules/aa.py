@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 from perfd.domain.metric import Better, Metric, MetricKind
+from perfd.domain.numbers import percent
 from perfd.domain.verdict import Outcome, Verdict
 from perfd.stats.shares import share_interval
 
@@ -54,7 +55,8 @@ def judge_itself(pairs: Sequence[tuple[float, float]], metric: Metric, noise: fl
     else:
         z = NormalDist().inv_cdf(1.0 - ALPHA / max(1, metrics) / 2.0)
         bar = max(metric.relevant, z * max(noise, FLOOR) * math.sqrt(2.0 / len(pairs)))
-    return Verdict(_outcome(effect, bar, metric), f"{effect:+.2%} between equal Builds", DETECTOR, len(pairs), effect, bar=bar)
+    reason = f"{percent(effect)} between equal Builds"
+    return Verdict(_outcome(effect, bar, metric), reason, DETECTOR, len(pairs), effect, bar=bar)
 
 
 def _effect(pairs: Sequence[tuple[float, float]]) -> float:

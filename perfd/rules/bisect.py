@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from perfd.domain.bisect import Answer, BisectEnd, Place
+from perfd.domain.subject import brief
 from perfd.domain.verdict import Outcome
 from perfd.rules.compare import ComparePolicy
 
@@ -277,4 +278,4 @@ def _reason(state: State, place: int) -> str:
 
 
 def _name(state: State, place: int) -> str:
-    return state.path[place].revision[:12]
+    return brief(state.path[place].revision)

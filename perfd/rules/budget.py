@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from perfd.domain.metric import Better, Metric
+from perfd.domain.numbers import percent, share
 from perfd.domain.run import Point
 from perfd.domain.verdict import Outcome, Verdict
 from perfd.stats.shape import effect_of, relative_interval, robust_level, spread_of_difference
@@ -38,9 +39,8 @@ def judge_budget(points: Sequence[Point], metric: Metric, budget: Budget) -> Ver
     effect = effect_of(before, after)
     low, high = interval if metric.better is Better.LOWER else (-interval[1], -interval[0])
     outcome = Outcome.WORSE if low > budget.allowed else Outcome.SAME if high <= budget.allowed else Outcome.UNSURE
-    reason = (
-        f"{effect:+.2%} against the pinned release ({interval[0]:+.2%} to {interval[1]:+.2%}); {budget.allowed:.2%} is allowed"
-    )
+    between = f"{percent(interval[0])} to {percent(interval[1])}"
+    reason = f"{percent(effect)} against the pinned release ({between}); {share(budget.allowed)} is allowed"
     return Verdict(outcome, reason, DETECTOR, len(new), effect, interval, budget.allowed)
 
 

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from perfd.domain.history import History
 from perfd.domain.metric import Better, Metric, MetricKind, Reduction
+from perfd.domain.numbers import percent, share
 from perfd.domain.run import Point
+from perfd.domain.subject import brief
 from perfd.domain.verdict import Change, ChangeKind, ChangeStatus, Judgement, Outcome, Verdict
 from perfd.rules.changes import changes_of, standing_step
 from perfd.stats.power import bar_of, smallest_effects
@@ -177,8 +179,8 @@ def _waiting(suspect: Change, last: int, policy: Policy) -> str:
     """Why a suspect is not told yet."""
     nights = last + 1 - suspect.index
     if nights >= policy.lasting:
-        return f"{_shown(suspect.effect)} for {nights} nights, not yet beyond what chance shows among this many Series"
-    return f"{_shown(suspect.effect)}, seen for {nights} of the {policy.lasting} nights that tell a step from a spike"
+        return f"{percent(suspect.effect)} for {nights} nights, not yet beyond what chance shows among this many Series"
+    return f"{percent(suspect.effect)}, seen for {nights} of the {policy.lasting} nights that tell a step from a spike"
 
 
 def _measured(found: Replay, row: int, last: int) -> Verdict:
@@ -198,15 +200,15 @@ def _measured(found: Replay, row: int, last: int) -> Verdict:
 
 
 def _of_change(base: Verdict, change: Change, points: Sequence[Point], metric: Metric) -> Verdict:
-    where = points[change.index].revision[:12]
+    where = brief(points[change.index].revision)
     told = replace(base, effect=change.effect, interval=change.interval, q=change.q)
     if change.kind is ChangeKind.VARIANCE:
-        return replace(told, effect=None, interval=None, reason=f"the noise changed by {_shown(change.effect)} from {where} on")
+        return replace(told, effect=None, interval=None, reason=f"the noise changed by {percent(change.effect)} from {where} on")
     if change.kind is ChangeKind.MODE:
-        return replace(told, reason=f"{_shown(change.effect)}: the machine switched to a state that no Build explains")
+        return replace(told, reason=f"{percent(change.effect)}: the machine switched to a state that no Build explains")
     worse = (change.effect > 0) == (metric.better is Better.LOWER)
     word = "has drifted by" if change.kind is ChangeKind.DRIFT else "changed by"
-    reason = f"{metric.name} {word} {_shown(change.effect)} since {where}{_epoch(change, points)}"
+    reason = f"{metric.name} {word} {percent(change.effect)} since {where}{_epoch(change, points)}"
     return replace(told, outcome=Outcome.WORSE if worse else Outcome.BETTER, reason=reason)
 
 
@@ -214,10 +216,6 @@ def _epoch(change: Change, points: Sequence[Point]) -> str:
     """Names a changed driver, library or dependency as a suspect beside the commit."""
     new = change.index > 0 and points[change.index - 1].epoch != points[change.index].epoch
     return "; driver, libraries or dependencies changed on the same night" if new else ""
-
-
-def _shown(effect: float) -> str:
-    return f"{effect:+.2%}"
 
 
 def _of_level(base: Verdict, seen: Seen, metric: Metric, policy: Policy) -> Verdict:
@@ -230,11 +228,20 @@ def _of_level(base: Verdict, seen: Seen, metric: Metric, policy: Policy) -> Verd
     told = replace(base, effect=effect, interval=level.interval)
     low, high = level.interval if metric.kind is not MetricKind.STATIC or effect else (0.0, 0.0)
     relevant = max(metric.relevant, _FINEST)
-    pair = f"the last {level.new} {_points(level.new)} lie {_shown(effect)} from the {level.old} before, 95 % within "
-    pair += f"{_shown(low)} to {_shown(high)}"
+    pair = _pair(level, effect, (low, high))
     if -relevant <= low and high <= relevant:
         return replace(told, outcome=Outcome.SAME, reason=pair)
-    return replace(told, reason=f"{pair}: an effect of {relevant:.2%} cannot be excluded yet")
+    open_yet = "a change" if relevant <= _FINEST else f"an effect of {share(relevant)}"
+    return replace(told, reason=f"{pair}: {open_yet} cannot be excluded yet")
+
+
+def _pair(level: _Level, effect: float, interval: tuple[float, float]) -> str:
+    """How the newest Points lie from those before, as a sentence begins."""
+    newest = "the last Point" if level.new == 1 else f"the last {level.new} Points"
+    if (effect, *interval) == (0.0, 0.0, 0.0):
+        return f"{newest} {'equals' if level.new == 1 else 'equal'} the {level.old} before"
+    between = f"{percent(interval[0])} to {percent(interval[1])}"
+    return f"{newest} {'lies' if level.new == 1 else 'lie'} {percent(effect)} from the {level.old} before, 95 % within {between}"
 
 
 def _level(seen: Seen, policy: Policy) -> _Level | None:

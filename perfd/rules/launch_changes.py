@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 from perfd.domain.launch import Effect, LaunchFacts
-from perfd.domain.subject import Revision
+from perfd.domain.subject import Revision, brief
 
 MOST_COMMITS = 30
 _ABSENT = "absent"
@@ -35,7 +35,7 @@ def _commit(one: Revision) -> dict[str, str]:
 
 def _items(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     before, after = old["spec"], new["spec"]
-    yield from _differs("engine", before["revision"][:12], after["revision"][:12])
+    yield from _differs("engine", brief(before["revision"]), brief(after["revision"]))
     yield from _differs("recipe", before["recipe"], after["recipe"])
     yield from _differs("recipe's text or options", before["recipe_hash"][:12], after["recipe_hash"][:12])
     for part, word in (("dependencies", "dependency"), ("toolchain", "tool")):

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 from perfd.domain.budget import Budget
 from perfd.domain.metric import Metric, MetricKind
+from perfd.domain.numbers import percent, share
 from perfd.domain.run import Point
+from perfd.domain.subject import brief
 from perfd.domain.suite import WorkloadClass
 from perfd.domain.verdict import Verdict
 
@@ -34,4 +36,5 @@ def cause(budget: Budget, fingerprint: str) -> str:
 
 def title(budget: Budget, subject: str, label: str, verdict: Verdict) -> str:
     """One sentence: what is lost, against which release, and how much was allowed."""
-    return f"{subject}: {label} {verdict.effect or 0.0:+.1%} since the pinned {budget.revision[:12]}, budget {budget.share:.1%}"
+    lost = f"{percent(verdict.effect or 0.0)} since the pinned {brief(budget.revision)}"
+    return f"{subject}: {label} {lost}, budget {share(budget.share)}"

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from perfd.domain.numbers import percent
+from perfd.domain.subject import brief
 from perfd.domain.verdict import ChangeKind, ChangeStatus, RegressionState
 
 OPENING = frozenset({ChangeKind.STEP, ChangeKind.DRIFT})
@@ -157,12 +159,12 @@ def _open(members: Sequence[Standing]) -> Open:
     worst = members[0]
     detected = any(one.status is ChangeStatus.DETECTED for one in members)
     more = f" and {len(members) - 1} more Series" if len(members) > 1 else ""
-    since = f"{worst.revision[:12]} {worst.title}".strip()
-    title = f"{worst.subject}: {worst.label} {worst.effect:+.1%}{more} since {since}"
+    since = f"{brief(worst.revision)} {worst.title}".strip()
+    title = f"{worst.subject}: {worst.label} {percent(worst.effect)}{more} since {since}"
     state = RegressionState.DETECTED if detected else RegressionState.SUSPECT
     reason = "the Series shows a lasting change" if detected else "seen for the first time; it may be a spike"
     if worst.cause:
-        reason += f". Suspects are the commit {worst.revision[:12]} and {worst.cause}"
+        reason += f". Suspects are the commit {brief(worst.revision)} and {worst.cause}"
     return Open(tuple(one.change for one in members), title, state, reason)
 
 
@@ -174,7 +176,7 @@ def _moved(known: Known, standing: Sequence[Standing]) -> Move | None:
     repaired = [_repair(one, standing) for one in members]
     if known.state is not RegressionState.SUSPECT and all(repaired):
         fix = next(one for one in repaired if one is not None)
-        back = f"back at the level from before since {fix.revision[:12]} {fix.title}".strip()
+        back = f"back at the level from before since {brief(fix.revision)} {fix.title}".strip()
         return Move(known.regression, known.state, RegressionState.FIXED, back)
     if known.state not in HELD and any(one.counted and one.nights >= TWICE for one in members):
         return Move(known.regression, known.state, RegressionState.CONFIRMED, "counted again, with the same result")

@@ -9,6 +9,7 @@ from starlette.responses import HTMLResponse
 
 from perfd.domain.account import Right, Visitor
 from perfd.domain.bisect import StepKind
+from perfd.domain.subject import brief
 from perfd.domain.verdict import OPEN_STATES, RegressionState
 from perfd.errors import BadInputError
 from perfd.rules.rights import may
@@ -179,13 +180,13 @@ def bisection(row: BisectRow) -> dict[str, Any]:
         "end": ended.end.value if ended else "",
         "reason": ended.reason if ended else "",
         "proposal": ended.proposal if ended else "",
-        "blamed": f"{blamed.revision[:12]} {blamed.title}".strip() if blamed and ended and ended.end.value == "commit" else "",
+        "blamed": f"{brief(blamed.revision)} {blamed.title}".strip() if blamed and ended and ended.end.value == "commit" else "",
         "steps": [
             {
                 "number": step.number,
                 "kind": step.kind.value,
-                "base": row.path[step.base].revision[:12],
-                "head": row.path[step.head].revision[:12],
+                "base": brief(row.path[step.base].revision),
+                "head": brief(row.path[step.head].revision),
                 "title": row.path[step.head].title,
                 "outcome": step.outcome.value if step.outcome else "open",
                 "effect": step.effect,

@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import Request
 
 from perfd.domain.numbers import Scale
+from perfd.domain.subject import brief
 from perfd.errors import BadInputError
 from perfd.site.numbers import scale_of
 from perfd.site.parameters import ids_of, text
@@ -83,7 +84,7 @@ def axis(site: Site, page: SeriesPage, view: View) -> Axis:
     if found is None or found.value == 0.0:
         why = "measured zero, and nothing has a ratio to it" if found else "was not measured in this Series"
         return Axis(plain, said=f"{short(view.against, 60)} {why}, so the values are as measured.")
-    return Axis(Scale(found.value, f"\N{MULTIPLICATION SIGN} {found.revision[:12]}", 3), ratio=True)
+    return Axis(Scale(found.value, f"\N{MULTIPLICATION SIGN} {brief(found.revision)}", 3), ratio=True)
 
 
 def beside(found: Sequence[Sibling], chosen: Sequence[int]) -> list[dict[str, Any]]:

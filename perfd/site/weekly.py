@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, Response
 
 from perfd.domain.run import RunState
+from perfd.domain.subject import brief
 from perfd.domain.verdict import OPEN_STATES, ChangeStatus
 from perfd.errors import BadInputError
 from perfd.forge.markdown import escaped, table
@@ -20,7 +21,7 @@ from perfd.site.regressions import standing, words
 from perfd.site.rows import change_word, label
 from perfd.site.sentences import plural
 from perfd.site.site import Here, Site
-from perfd.store.records import ChangeRow, OccasionRow, SeriesInfo
+from perfd.store.records import ChangeRow, OccasionRow, RegressionRow, SeriesInfo
 
 router = APIRouter()
 MOST_CHANGES = 50
@@ -36,6 +37,10 @@ class Week:
     """As ISO 8601 has it: 2026-W11."""
     start: datetime
     stop: datetime
+
+    def closed(self, moved: Sequence[RegressionRow]) -> list[RegressionRow]:
+        """Those of them that were answered in this week, and are not open again."""
+        return [one for one in moved if one.state not in OPEN_STATES and self.start <= one.moved_at < self.stop]
 
 
 @router.get("/report")
@@ -84,7 +89,7 @@ def told(site: Site, week: Week) -> dict[str, Any]:
     steps = site.store.pages.last_steps([one.id for one in left])
     worse, better = ([one for one in found if one[1].worse is is_worse] for is_worse in (True, False))
     drawn = list(dict.fromkeys(info.id for info, _ in found))[:MOST_DRAWN]
-    closed = [one for one in moved if one.state not in OPEN_STATES and week.start <= one.moved_at < week.stop]
+    closed = week.closed(moved)
     return {
         "week": week.name,
         "days": f"{week.start:%Y-%m-%d} to {week.stop - timedelta(days=1):%Y-%m-%d}",
@@ -167,7 +172,7 @@ def _changes_table(changes: Sequence[dict[str, Any]]) -> str:
             escaped(one["label"], 120),
             f"{arrow(one['effect'])} {percent(one['effect'])}{' (suspect)' if one['suspect'] else ''}",
             f"{one['before']} → {one['after']} {escaped(one['unit'], 18)}",
-            escaped(f"{one['revision'][:12]} {one['title']}", 80),
+            escaped(f"{brief(one['revision'])} {one['title']}", 80),
         )
         for one in changes
     ]

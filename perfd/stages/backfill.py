@@ -11,7 +11,7 @@ from typing import TypeAlias
 from perfd.domain.budget import Budget
 from perfd.domain.occasion import Finding, Occasion, OccasionState
 from perfd.domain.run import OccasionKind
-from perfd.domain.subject import Revision
+from perfd.domain.subject import Revision, brief
 from perfd.errors import BadInputError, PerfdError
 from perfd.rules.plan import Lacking, baseline
 from perfd.stages.comparison import gone
@@ -37,7 +37,7 @@ def plan_baselines(context: Context, night: Occasion, unpinned: Iterable[Unpinne
         try:
             _plan(context, night, (engine, revision), series_parts)
         except PerfdError as error:
-            sentence = f"the Baseline {revision[:12]} of a budget is missing and cannot be measured: {error.message}"
+            sentence = f"the Baseline {brief(revision)} of a budget is missing and cannot be measured: {error.message}"
             context.store.occasions.note(night, Finding("plan", engine, sentence), context.now())
 
 
@@ -45,7 +45,7 @@ def _plan(context: Context, night: Occasion, pinned: tuple[str, str], lacking: C
     engine, name = pinned
     subject = by_name(context.config, engine)
     revision = _revision(context, subject, name)
-    occasion = Occasion(OccasionKind.BACKFILL, night.nominal_at, f"{engine} {revision.name[:12]}")
+    occasion = Occasion(OccasionKind.BACKFILL, night.nominal_at, f"{engine} {brief(revision.name)}")
     before = [
         one for one in context.store.pages.occasions(OccasionKind.BACKFILL, MOST_LISTED) if one.occasion.label == occasion.label
     ]
@@ -58,7 +58,7 @@ def _plan(context: Context, night: Occasion, pinned: tuple[str, str], lacking: C
     plan = baseline(candidate(context, subject, revision), lacking)
     if plan.runs and context.store.plans.open(occasion, plan, gone(context, plan.builds), context.now()):
         context.tell.say(
-            "plan", f"the Baseline {revision.name[:12]} of {engine} is missing: {len(plan.runs)} runs, as a backfill"
+            "plan", f"the Baseline {brief(revision.name)} of {engine} is missing: {len(plan.runs)} runs, as a backfill"
         )
 
 

@@ -11,6 +11,7 @@ from perfd.domain.build import BuildState
 from perfd.domain.occasion import Occasion, OccasionState
 from perfd.domain.plan import Plan
 from perfd.domain.run import Arm, OccasionKind, RunState
+from perfd.domain.subject import brief
 from perfd.domain.verdict import Outcome, RegressionState
 from perfd.errors import PerfdError
 from perfd.rules.bisect import Build, Compare, Ended, next_step, stopped
@@ -71,8 +72,8 @@ def _step(context: Context, row: BisectRow, asked: Build | Compare) -> BisectSte
 
 def _words(row: BisectRow, asked: Build | Compare) -> str:
     if isinstance(asked, Build):
-        return f"build {row.path[asked.place].revision[:12]}"
-    return f"{row.path[asked.base].revision[:12]}..{row.path[asked.head].revision[:12]}"
+        return f"build {brief(row.path[asked.place].revision)}"
+    return f"{brief(row.path[asked.base].revision)}..{brief(row.path[asked.head].revision)}"
 
 
 def _look_at_build(context: Context, row: BisectRow, step: BisectStep) -> bool:

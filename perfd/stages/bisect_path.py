@@ -8,7 +8,7 @@ from perfd.domain.bisect import Place, Wanted
 from perfd.domain.metric import MetricKind
 from perfd.domain.plan import PlannedBuild
 from perfd.domain.run import Point
-from perfd.domain.subject import Revision, SourceKind
+from perfd.domain.subject import Revision, SourceKind, brief
 from perfd.domain.verdict import ChangeKind
 from perfd.errors import BadInputError
 from perfd.rules.bisect import default_builds
@@ -86,9 +86,9 @@ def _refuse_without_history(subject: Chosen) -> None:
 def between(revisions: Sequence[Revision], good: Revision, bad: Revision) -> tuple[Revision, ...]:
     """The Revisions from `good` to `bad`, along first parents where the source tells parents; raises where there is no way."""
     if good.name == bad.name:
-        raise BadInputError(f"the good and the bad end are both {good.name[:12]}; give two revisions")
+        raise BadInputError(f"the good and the bad end are both {brief(good.name)}; give two revisions")
     if good.ordinal > bad.ordinal:
-        raise BadInputError(f"{good.name[:12]} (good) is newer than {bad.name[:12]} (bad); give the older one first")
+        raise BadInputError(f"{brief(good.name)} (good) is newer than {brief(bad.name)} (bad); give the older one first")
     if bad.parent is None:
         return tuple(one for one in revisions if good.ordinal <= one.ordinal <= bad.ordinal)
     known = {one.name: one for one in revisions}
@@ -96,7 +96,7 @@ def between(revisions: Sequence[Revision], good: Revision, bad: Revision) -> tup
     while way[-1].name != good.name:
         parent = known.get(way[-1].parent or "")
         if parent is None:
-            raise BadInputError(f"{good.name[:12]} is not among the first parents of {bad.name[:12]}; take one that is")
+            raise BadInputError(f"{brief(good.name)} is not among the first parents of {brief(bad.name)}; take one that is")
         way.append(parent)
     return tuple(reversed(way))
 
@@ -126,7 +126,7 @@ def _ends(context: Context, row: RegressionRow, info: SeriesInfo, change: Change
 def _planned(context: Context, point: Point) -> PlannedBuild:
     found = context.store.builds.planned(point.build)
     if found is None:
-        raise BadInputError(f"nothing is known of the build {point.build[:12]} of {point.revision[:12]} any more")
+        raise BadInputError(f"nothing is known of the build {point.build[:12]} of {brief(point.revision)} any more")
     return found
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from perfd.domain.plan import Plan, PlannedBuild, PlannedRun
 from perfd.domain.run import Arm
+from perfd.domain.subject import brief
 from perfd.errors import BadInputError
 from perfd.rules.bisect import Build, Compare
 from perfd.stages.comparison import block_of
@@ -32,7 +33,7 @@ def planned(context: Context, row: BisectRow, place: int) -> PlannedBuild:
     if one.build:
         found = context.store.builds.planned(one.build)
         if found is None:
-            raise BadInputError(f"nothing is known of the build {one.build[:12]} of {one.revision[:12]} any more")
+            raise BadInputError(f"nothing is known of the build {one.build[:12]} of {brief(one.revision)} any more")
         return found
     known = {revision.name: revision for revision in context.store.subjects.revisions(row.subject, row.branch)}
     build = candidate(context, by_name(context.config, row.subject), known[one.revision]).build

@@ -12,6 +12,7 @@ from perfd.domain.model import Model
 from perfd.domain.occasion import Occasion, OccasionState
 from perfd.domain.plan import Plan, PlannedBuild, PlannedRun
 from perfd.domain.run import Arm, OccasionKind, Point
+from perfd.domain.subject import brief
 from perfd.domain.verdict import ChangeKind
 from perfd.rules.confirm import TOWARDS, ConfirmPolicy, conclude, worth_remeasuring
 from perfd.stages.aa import open_aa
@@ -132,7 +133,7 @@ def _arms(context: Context, info: SeriesInfo, change: ChangeRow) -> _Arms:
 def _planned(context: Context, point: Point) -> PlannedBuild:
     found = context.store.builds.planned(point.build)
     if found is None:
-        raise _ImpossibleError(f"nothing is known of the Build {point.build[:12]} of {point.revision[:12]} any more")
+        raise _ImpossibleError(f"nothing is known of the Build {point.build[:12]} of {brief(point.revision)} any more")
     return found
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from perfd.domain.limit import Limit
 from perfd.domain.occasion import Occasion
+from perfd.domain.subject import brief
 from perfd.errors import BadInputError
 from perfd.stages.budgets import close_kept
 from perfd.stages.context import Context
@@ -46,7 +47,7 @@ def _judge(context: Context, occasion: Occasion, series: SeriesInfo, limit: Limi
     cause = f"limit:{series.key.fingerprint}"
     told = f"{point.value:.4g} {unit}, and {limit.worst:.4g} {unit} is the level that suite {series.suite} pins"
     if limit.is_passed(better, point.value, point.interval):
-        title = f"{series.key.subject}: {label(series)} passes its pinned level since {point.revision[:12]}"
+        title = f"{series.key.subject}: {label(series)} passes its pinned level since {brief(point.revision)}"
         context.store.regressions.open_budget(occasion, point.build, cause, title, actor=ACTOR, reason=told, now=context.now())
     elif limit.is_kept(better, point.value):
         close_kept(context, cause, told, ACTOR)

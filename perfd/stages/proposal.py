@@ -4,7 +4,7 @@ from typing import Any
 
 from perfd import builders
 from perfd.domain.bisect import BisectEnd
-from perfd.domain.subject import SourceKind
+from perfd.domain.subject import SourceKind, brief
 from perfd.errors import PerfdError
 from perfd.rules.bisect import Ended
 from perfd.rules.suspects import epoch_difference
@@ -21,14 +21,14 @@ def story(row: BisectRow, ended: Ended) -> str:
     good, bad = (row.path[place] for place in (ended.good, ended.bad))
     begin = f"bisect {row.id} of {row.subject}:"
     if ended.end is BisectEnd.COMMIT:
-        return f"{begin} commit {bad.revision[:12]} {bad.title}".rstrip() + f" did it. {_sentence(ended.reason)}"
+        return f"{begin} commit {brief(bad.revision)} {bad.title}".rstrip() + f" did it. {_sentence(ended.reason)}"
     if ended.end is BisectEnd.DEPENDENCIES:
-        what = f"no commit did it: {bad.revision[:12]} differs from itself by what it was built with"
+        what = f"no commit did it: {brief(bad.revision)} differs from itself by what it was built with"
         return f"{begin} {what}. {_sentence(ended.reason)}"
     if ended.end is BisectEnd.NOT_REPRODUCED:
         return f"{begin} not reproduced. {_sentence(ended.reason)}"
     count = ended.bad - ended.good
-    names = f"{good.revision[:12]} (good) and {bad.revision[:12]} (bad)"
+    names = f"{brief(good.revision)} (good) and {brief(bad.revision)} (bad)"
     return (
         f"{begin} one of the {count} after {names.replace(' and ', ' up to ')}; not narrowed further. {_sentence(ended.reason)}"
     )
@@ -57,7 +57,7 @@ def propose(context: Context, row: BisectRow, ended: Ended) -> tuple[str, str]:
     if ended.end is BisectEnd.DEPENDENCIES:
         return "", _what_changed(context, row, ended)
     if ended.end is BisectEnd.RANGE:
-        names = [place.revision[:12] for place in row.path[ended.good + 1 : ended.bad + 1]]
+        names = [brief(place.revision) for place in row.path[ended.good + 1 : ended.bad + 1]]
         more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
         return "", f"Look at {', '.join(names[:NAMED])}{more}; a larger budget may narrow it."
     return "", "Nothing is to be taken back."

@@ -12,7 +12,7 @@ from perfd.domain.codec import from_json
 from perfd.domain.occasion import Occasion, OccasionState
 from perfd.domain.plan import PlannedBuild
 from perfd.domain.run import FailureKind, OccasionKind, RunState
-from perfd.domain.subject import Revision, SubjectKind
+from perfd.domain.subject import Revision, SubjectKind, brief
 from perfd.store import tables
 from perfd.store.records import ClaimedBuild
 from perfd.store.writing import clean
@@ -174,7 +174,7 @@ def _fail_runs(connection: Connection, build_id: int, outcome: BuildOutcome, now
         waiting.values(
             state=RunState.FAILED.value,
             failure=FailureKind.BUILD.value,
-            reason=f"its Build {outcome.spec.subject} {outcome.spec.revision[:12]} could not be made",
+            reason=f"its Build {outcome.spec.subject} {brief(outcome.spec.revision)} could not be made",
             log_tail=clean(outcome.log_tail),
             finished_at=now,
         )

@@ -35,6 +35,27 @@ def test_too_few_points_are_unsure_and_say_how_many_are_needed() -> None:
     assert "3 Points, 6 are needed" == verdict.reason
 
 
+def test_one_new_point_lies_and_several_lie() -> None:
+    one, four = (judge_series(series(calm(nights)), TPOT).verdict.reason for nights in (6, 60))
+
+    assert one.startswith("the last Point lies ")
+    assert four.startswith("the last 4 Points lie ")
+
+
+def test_a_sentence_has_true_minus_signs_and_none_before_zero() -> None:
+    falling = judge_series(series([*[1.0, 1.001] * 10, *[0.998, 0.999] * 2]), TPOT).verdict.reason
+    level = judge_series(series([1000.0, 1000.01] * 10), TPOT).verdict.reason
+
+    assert "\N{MINUS SIGN}" in falling
+    assert "-" not in falling
+    assert "0.00 %" in level
+    assert "\N{MINUS SIGN}0.00" not in level
+
+
+def test_counts_that_never_moved_are_called_equal() -> None:
+    assert "the last 4 Points equal the 16 before" == judge_series(series([48.0] * 20), REGISTERS).verdict.reason
+
+
 def test_other_hardware_is_not_comparable_and_says_why() -> None:
     points = [point(night, 1.0, hardware="old") for night in range(8)] + [point(8, 2.0, hardware="new")]
 

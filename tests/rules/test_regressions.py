@@ -34,7 +34,7 @@ def test_changes_at_one_build_are_one_regression_ranked_by_effect_over_noise() -
 
     assert isinstance(opened, Open)
     assert (1, 2) == opened.changes
-    assert "llama: chat chat itl_s +5.0% and 1 more Series since c8c8c8c8c8c8 Check every token twice" == opened.title
+    assert "llama: chat chat itl_s +5.0 % and 1 more Series since c8c8c8c8c8c8 Check every token twice" == opened.title
     assert RegressionState.SUSPECT == opened.state
 
 

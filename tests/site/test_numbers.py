@@ -64,7 +64,7 @@ def test_nothing_is_divided_by_zero() -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(None, NOTHING), (12.34, "12.3 s"), (62, "1 min 02 s"), (3 * 3600 + 240, "3 h 04 min"), (200_000, "2 d 7 h")],
+    [(None, NOTHING), (12.34, "12.3 s"), (62, "1 min 02 s"), (3 * 3600 + 240, "3 h 04 min"), (86_400, "24 h"), (200_000, "2 d 7 h")],
 )
 def test_a_duration_has_two_units_at_most(seconds: float | None, text: str) -> None:
     assert text == numbers.duration(seconds)

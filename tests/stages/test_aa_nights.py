@@ -59,7 +59,7 @@ def test_drift_against_a_pinned_release_is_told_once_and_closed_when_it_is_gone(
 
     (found,) = [row for row in told.regressions() if row.cause is not None]
     assert RegressionState.DETECTED == found.state
-    assert "since the pinned 000000000000, budget 5.0%" in found.title
+    assert "since the pinned 000000000000, budget 5.0 %" in found.title
     assert 1 == sum("over many nights" in why for why in told.messages())
 
     for _ in range(9):

@@ -17,6 +17,7 @@ from sqlalchemy.sql.selectable import CTE
 from perfd.domain.metric import Better
 from perfd.domain.results import MetricSamples
 from perfd.domain.run import OccasionKind
+from perfd.domain.subject import brief
 from perfd.domain.suite import WorkloadClass
 from perfd.store import reading, tables
 from perfd.store.pages import across
@@ -78,7 +79,7 @@ def side(connection: Connection, name: str) -> Side | None:
     if len(name) == 64:
         built = select(B.id, B.revision, tables.subject.c.name).join(tables.subject).where(B.digest == name)
         row = connection.execute(built).first()
-        return None if row is None else Side(name, f"{row.name} at {row.revision[:12]}", build_id=row.id)
+        return None if row is None else Side(name, f"{row.name} at {brief(row.revision)}", build_id=row.id)
     nights = select(Occ.id, Occ.nominal_at, Occ.name).where(Occ.kind == OccasionKind.NIGHT.value)
     day = _day(name)
     if day is None:
