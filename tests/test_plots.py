@@ -10,15 +10,14 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from perfd.domain.metric import METRICS, Better
+from perfd.domain.metric import METRICS, Better, Metric
 from perfd.domain.verdict import Change, ChangeKind, ChangeStatus
 from perfd.plots import (
+    Pair,
     Segment,
     SeriesView,
     change_words,
-    comparison_png,
-    detect_png,
-    scale_of,
+    pairs_png,
     segments_of,
     series_png,
 )
@@ -46,27 +45,27 @@ def size(png: bytes) -> tuple[int, int]:
 
 
 def test_a_series_is_800_pixels_wide_on_white() -> None:
-    png = series_png(a_view())
+    png = series_png([a_view()])
 
-    assert size(png) == (800, 360)
+    assert size(png) == (800, 340)
     assert imread(io.BytesIO(png), format="png")[0, 0, :3] == pytest.approx([1.0, 1.0, 1.0])
 
 
 def test_the_same_data_give_the_same_bytes() -> None:
-    assert series_png(a_view()) == series_png(a_view())
-    assert series_png(a_view()) != series_png(a_view(changes=()))
+    assert series_png([a_view()]) == series_png([a_view()])
+    assert series_png([a_view()]) != series_png([a_view(changes=())])
 
 
 def test_threads_do_not_share_a_picture() -> None:
-    alone = series_png(a_view())
+    alone = series_png([a_view()])
     with ThreadPoolExecutor(4) as pool:
-        together = list(pool.map(series_png, [a_view()] * 8))
+        together = list(pool.map(series_png, [[a_view()]] * 8))
 
     assert {alone} == set(together)
 
 
 def test_pyplot_is_never_loaded() -> None:
-    draw = "import sys, perfd.plots as plots; plots.series_png(plots.SeriesView('x', 's', [1.0, 2.0]))"
+    draw = "import sys, perfd.plots as plots; plots.series_png([plots.SeriesView('x', 's', [1.0, 2.0])])"
     code = f"{draw}; sys.exit('matplotlib.pyplot' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
@@ -97,34 +96,18 @@ def test_stretches_lie_between_detected_steps_only() -> None:
 
 
 @pytest.mark.parametrize(
-    ("unit", "value", "shown"),
-    [
-        ("s", 2.0, (1.0, "s")),
-        ("s", 0.012, (1e3, "ms")),
-        ("s", 2e-5, (1e6, "µs")),
-        ("s", 0.0, (1e9, "ns")),
-        ("bytes", 3.0 * 2**30, (2.0**-30, "GiB")),
-        ("bytes", 12.0, (1.0, "bytes")),
-        ("tokens/s", 5.0, (1.0, "tokens/s")),
-    ],
-)
-def test_units_are_those_that_a_person_reads(unit: str, value: float, shown: tuple[float, str]) -> None:
-    assert shown == scale_of(unit, value)
-
-
-@pytest.mark.parametrize(
     "values",
     [[], [1.0], [None, None], [math.nan, 1.0, math.inf], [0.0] * 9, [-1.0, 1.0, -2.0], [1.0] * 30 + [1e9]],
     ids=["none", "one", "missing", "not finite", "zeros", "negative", "one far off"],
 )
 def test_odd_series_are_drawn_all_the_same(values: list[float | None]) -> None:
-    assert size(series_png(SeriesView("odd", "s", values))) == (800, 360)
+    assert size(series_png([SeriesView("odd", "s", values)])) == (800, 340)
 
 
 def test_a_hundred_thousand_points_are_drawn() -> None:
     values = np.random.default_rng(2).normal(100.0, 1.0, 100_000)
 
-    assert size(series_png(SeriesView("long", "tokens/s", values.tolist()))) == (800, 360)
+    assert size(series_png([SeriesView("long", "tokens/s", values.tolist())])) == (800, 340)
 
 
 def test_many_changes_labels_intervals_and_segments_fit() -> None:
@@ -137,27 +120,34 @@ def test_many_changes_labels_intervals_and_segments_fit() -> None:
         title="A sentence that is so long that it would run out of the picture " * 3,
     )
 
-    assert size(series_png(view)) == (800, 360)
+    assert size(series_png([view])) == (800, 340)
 
 
-def test_detect_draws_one_panel_a_series() -> None:
-    assert size(detect_png([a_view()] * 3)) == (800, 1020)
-    assert size(detect_png([])) == (800, 340)
+def test_every_series_has_a_panel() -> None:
+    assert size(series_png([a_view()] * 3)) == (800, 1020)
+    assert size(series_png([])) == (800, 340)
+
+
+def pairs_of(values: list[tuple[float, float]], metric: Metric) -> list[Pair]:
+    told = course(values, metric)
+    return [Pair(base, head, one.effect, one.interval) for (base, head), one in zip(values, told, strict=True)]
 
 
 def test_a_comparison_shows_its_course() -> None:
     noise = np.random.default_rng(3).normal(0.0, 0.01, (9, 2))
-    pairs = [(0.012 * math.exp(a), 0.0126 * math.exp(b)) for a, b in noise]
     metric = METRICS["itl_s"]
+    values = [(0.012 * math.exp(a), 0.0126 * math.exp(b)) for a, b in noise]
+    pairs, answer = pairs_of(values, metric), course(values, metric)[-1]
 
-    png = comparison_png(pairs, metric, course(pairs, metric))
+    png = pairs_png(pairs, metric, answer)
 
     assert size(png) == (800, 380)
-    assert png == comparison_png(pairs, metric, course(pairs, metric))
+    assert png == pairs_png(pairs, metric, answer)
+    assert png != pairs_png(pairs[:-1], metric, answer)
 
 
-@pytest.mark.parametrize("pairs", [[], [(1.0, 1.1)], [(0.0, 2.0), (0.0, 1.0)]], ids=["none", "one", "zero base"])
-def test_short_comparisons_are_drawn_all_the_same(pairs: list[tuple[float, float]]) -> None:
+@pytest.mark.parametrize("values", [[], [(1.0, 1.1)], [(0.0, 2.0), (0.0, 1.0)]], ids=["none", "one", "zero base"])
+def test_short_comparisons_are_drawn_all_the_same(values: list[tuple[float, float]]) -> None:
     metric = METRICS["failed_requests"]
 
-    assert size(comparison_png(pairs, metric, course(pairs, metric))) == (800, 380)
+    assert size(pairs_png(pairs_of(values, metric), metric)) == (800, 380)

@@ -57,7 +57,7 @@ def _text(file: Path) -> str:
 def _draw(found: Sequence[rules.Detected], plot: Path) -> None:
     views = [plots.SeriesView(one.name, "", one.values.tolist(), changes=one.changes) for one in found]
     try:
-        plot.write_bytes(plots.detect_png(views))
+        plot.write_bytes(plots.series_png(views))
     except OSError as error:
         raise BadInputError(f"{plot}: the picture cannot be written ({error.strerror}); give another --plot FILE") from None
 

@@ -17,7 +17,7 @@ from perfd.site.fresh import kept
 from perfd.site.numbers import scale_of
 from perfd.site.parameters import MOST_CHARACTERS, Limit, Offset, linker
 from perfd.site.sentences import plural
-from perfd.site.site import Here
+from perfd.site.site import Here, Site
 from perfd.site.templates import short
 from perfd.site.troubles import NotHereError
 from perfd.store.records import ArmSamples, OccasionRow, OccasionSummary, RunRow
@@ -59,11 +59,7 @@ def comparisons(request: Request, site: Here, offset: Offset = 0, limit: Limit =
 @router.get("/compare/{name:path}")
 def comparison(name: str, site: Here) -> HTMLResponse:
     """The page of one comparison, named by its occasion."""
-    if len(name) > MOST_CHARACTERS or not name.isprintable():
-        raise BadInputError("a comparison is named by its occasion, such as compare:2026-11-29T02:00:00Z:LABEL")
-    found = site.store.pages.occasion_named(name)
-    if found is None or found.row.occasion.kind is not OccasionKind.COMPARE:
-        raise NotHereError(f"There is no comparison {short(name, 100)}.")
+    found = find(site, name)
     report = found.row.report or {}
     return site.pages.show(
         "comparison.html",
@@ -73,9 +69,19 @@ def comparison(name: str, site: Here) -> HTMLResponse:
         verdict=report.get("verdict"),
         base=_side(found, Arm.BASE),
         head=_side(found, Arm.HEAD),
-        rows=[row_words(row) for row in report.get("rows", [])],
+        rows=[row_words(row) | {"picture": _picture(name, row, at)} for at, row in enumerate(report.get("rows", []))],
         blocks=[block_words(block) for block in in_order(site.store.pages.blocks(found.row.occasion))],
     )
+
+
+def find(site: Site, name: str) -> OccasionSummary:
+    """The comparison; raises NotHereError where there is none, and BadInputError for what can be no name."""
+    if len(name) > MOST_CHARACTERS or not name.isprintable():
+        raise BadInputError("a comparison is named by its occasion, such as compare:2026-11-29T02:00:00Z:LABEL")
+    found = site.store.pages.occasion_named(name)
+    if found is None or found.row.occasion.kind is not OccasionKind.COMPARE:
+        raise NotHereError(f"There is no comparison {short(name, 100)}.")
+    return found
 
 
 def sentence(row: OccasionRow) -> str:
@@ -112,6 +118,11 @@ def row_words(row: Mapping[str, Any]) -> dict[str, Any]:
         "verdict": verdict["outcome"],
         "reason": verdict["reason"],
     }
+
+
+def _picture(name: str, row: Mapping[str, Any], place: int) -> str:
+    """Where the row is drawn pair by pair; "" where something else than pairs decided."""
+    return f"/plots/compare/{quote(name, safe='')}.png?row={place}" if row.get("course") else ""
 
 
 def in_order(blocks: Sequence[ArmSamples]) -> list[RunRow]:

@@ -14,7 +14,7 @@ from perfd.domain.table import Table
 from perfd.domain.verdict import Change
 from perfd.errors import BadInputError
 from perfd.parquet import parquet
-from perfd.plots import SeriesView, detect_png
+from perfd.plots import SeriesView, series_png
 from perfd.site import builds, regressions, runs, tables
 from perfd.site.choosing import chosen_of
 from perfd.site.comparing import question_of
@@ -94,7 +94,7 @@ def charts_png(request: Request, site: Here, window: AskedWindow) -> Response:
 
 
 @router.get("/series/{series_id:int}.png")
-def series_png(request: Request, site: Here, series_id: SeriesId, window: AskedWindow) -> Response:
+def one_chart(request: Request, site: Here, series_id: SeriesId, window: AskedWindow) -> Response:
     """The chart of one Series, from `start` up to `stop`."""
     return kept(request, site.store.pages.version([series_id]), lambda: _picture(site, [series_id], window))
 
@@ -157,7 +157,7 @@ def _points(site: Site, ids: Sequence[int], window: Window) -> Callable[[], Tabl
 def _picture(site: Site, ids: Sequence[int], window: Window) -> Response:
     histories = site.store.judgements.histories(list(ids), tables.MOST_POINTS)
     views = [_view(find(site, one, 1), found, window) for one, found in histories.items()]
-    return Response(detect_png(views), media_type="image/png")
+    return Response(series_png(views), media_type="image/png")
 
 
 def _view(page: SeriesPage, found: History, window: Window) -> SeriesView:

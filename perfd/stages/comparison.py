@@ -50,6 +50,10 @@ class Line:
     head: float | None
     pairs: tuple[tuple[float, float], ...]
     decision: PairDecision
+    signs: tuple[int, ...] = ()
+    """Which arm of each pair came first, where the pairs are what decided: +1 base, -1 head."""
+    together: int = 1
+    """Metrics that share the error of the whole."""
 
 
 @dataclass(frozen=True)
@@ -192,10 +196,16 @@ def look(context: Context, occasion: Occasion) -> Comparison:
 def lines_of(runs: Sequence[ArmSamples], asked: Asked | None) -> tuple[Line, ...]:
     """The rows of one Workload on one Model: a Metric each, decided by what it is made of."""
     measured = measured_in(runs)
-    policy = ComparePolicy().shared(len(asked) if asked else sum(map(is_waited_for, measured)))
+    together = len(asked) if asked else sum(map(is_waited_for, measured))
+    policy = ComparePolicy().shared(together)
     # A Regression is about the very Runs of a Series, so its re-measurement asks for those again, whatever they are made of.
-    decided = _decided_by_runs if asked else _decided
-    return tuple(_line(runs, metric, decided(runs, metric, policy)) for metric in measured)
+    by_runs = {metric: bool(asked) or not by_samples(metric) for metric in measured}
+    return tuple(
+        _line(runs, metric, _decided_by_runs(runs, metric, policy), together)
+        if by_runs[metric]
+        else _line(runs, metric, _decided_by_samples(runs, metric, policy))
+        for metric in measured
+    )
 
 
 def measured_in(runs: Sequence[ArmSamples]) -> tuple[Metric, ...]:
@@ -203,10 +213,8 @@ def measured_in(runs: Sequence[ArmSamples]) -> tuple[Metric, ...]:
     return tuple({name: METRICS[name] for one in runs for name in _values(one)}.values())
 
 
-def _decided(runs: Sequence[ArmSamples], metric: Metric, policy: ComparePolicy) -> PairDecision:
-    """By items or documents where the Metric has them, else by pairs of Runs."""
-    if not by_samples(metric):
-        return _decided_by_runs(runs, metric, policy)
+def _decided_by_samples(runs: Sequence[ArmSamples], metric: Metric, policy: ComparePolicy) -> PairDecision:
+    """By items or documents."""
     base, head = (samples_of(runs, metric.name, arm) for arm in (Arm.BASE, Arm.HEAD))
     return decide_samples(base, head, metric, policy)
 
@@ -216,14 +224,17 @@ def _decided_by_runs(runs: Sequence[ArmSamples], metric: Metric, policy: Compare
     return decide([pair for pair, _ in found], metric, policy, [sign for _, sign in found])
 
 
-def _line(runs: Sequence[ArmSamples], metric: Metric, decision: PairDecision) -> Line:
-    pairs = tuple(pair for pair, _ in pairs_of(runs, metric.name))
+def _line(runs: Sequence[ArmSamples], metric: Metric, decision: PairDecision, together: int | None = None) -> Line:
+    """The row of a Metric; `together` is absent where it was not decided by pairs."""
+    found = tuple(pairs_of(runs, metric.name))
+    pairs = tuple(pair for pair, _ in found)
     if len({one.hardware_hash for one in runs if one.hardware_hash is not None}) > 1:
         why = "the blocks ran on different hardware or clock policies"
         decision = PairDecision(Verdict(Outcome.NOT_COMPARABLE, why, DETECTOR, len(pairs)), more=False)
     if is_one_sided(runs, metric):
         decision = replace(decision, more=False)
-    return line_of(runs, metric, pairs, decision)
+    line = line_of(runs, metric, pairs, decision)
+    return line if together is None else replace(line, signs=tuple(sign for _, sign in found), together=together)
 
 
 def is_one_sided(runs: Sequence[ArmSamples], metric: Metric) -> bool:

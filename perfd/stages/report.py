@@ -1,6 +1,6 @@
 """report: a judged occasion is closed with its report, and messages leave the outbox."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from perfd.domain.codec import to_json
@@ -9,7 +9,7 @@ from perfd.domain.occasion import Occasion, OccasionState
 from perfd.domain.run import OccasionKind, RunState
 from perfd.domain.subject import brief
 from perfd.rules.aa import alarm_rate
-from perfd.rules.compare import combine
+from perfd.rules.compare import ComparePolicy, combine, course
 from perfd.rules.confirm import OPEN
 from perfd.rules.regressions import OPENING
 from perfd.stages.aa import look_at_itself
@@ -179,4 +179,20 @@ def _row(line: Line) -> dict[str, Any]:
         "head": line.head,
         "pairs": len(line.pairs),
         "verdict": to_json(line.decision.verdict),
+        "course": list(_course(line)),
     }
+
+
+def _course(line: Line) -> Iterator[dict[str, Any]]:
+    """Every pair with what all pairs up to it say; nothing where something else than pairs decided."""
+    if not line.signs:
+        return
+    told = course(line.pairs, line.metric, ComparePolicy().shared(line.together), line.signs)
+    for (base, head), sign, verdict in zip(line.pairs, line.signs, told, strict=True):
+        yield {
+            "base": base,
+            "head": head,
+            "base_first": sign > 0,
+            "effect": verdict.effect,
+            "interval": verdict.interval and list(verdict.interval),
+        }

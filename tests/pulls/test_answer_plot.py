@@ -64,6 +64,10 @@ def test_the_address_in_the_comment_shows_the_picture(store: Store, tmp_path: Pa
             return await client.get(path)
 
     found, missing = asyncio.run(get(address)), asyncio.run(get(f"/plots/compare/{quote('compare:x', safe='')}.png"))
+    first, past = asyncio.run(get(f"{address}?row=0")), asyncio.run(get(f"{address}?row=999"))
 
     assert (200, "image/png", 404) == (found.status_code, found.headers["content-type"], missing.status_code)
     assert shows(found.content, "#D55E00")
+    assert (200, 404) == (first.status_code, past.status_code)
+    assert first.content != found.content
+    assert shows(first.content, "#0072B2")
