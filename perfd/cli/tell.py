@@ -39,6 +39,8 @@ class Teller:
         )
         self._tasks: dict[str, TaskID] = {}
         self._said: dict[str, float] = {}
+        self._last: dict[str, tuple[str, int]] = {}
+        """By stage, the step that was told last, and how often it came again since."""
 
     def __enter__(self) -> Self:
         self._bars.start()
@@ -51,6 +53,7 @@ class Teller:
 
     def say(self, stage: str, sentence: str) -> None:
         """One line that stays."""
+        self._count(stage)
         self._write(stage, sentence, what_about())
 
     def _write(self, stage: str, sentence: str, words: Mapping[str, object]) -> None:
@@ -71,11 +74,23 @@ class Teller:
         self._bars.update(self._tasks[stage], completed=done, total=total, description=shown(sentence))
 
     def _say_now_and_then(self, stage: str, done: int, total: int, sentence: str) -> None:
-        """A log is read later: a line for every step that took a while, and for the last one."""
+        """A log is read later: a line for every step that took a while, and for the last one; one that repeats is counted."""
+        told = f"{done}/{total} {sentence}"
+        last, times = self._last.get(stage, ("", 0))
+        if told == last and done < total:
+            self._last[stage] = (last, times + 1)
+            return
         now = time.monotonic()
         if done == total or now - self._said.get(stage, -QUIET_S) >= QUIET_S:
             self._said[stage] = now
-            self.say(stage, f"{done}/{total} {sentence}")
+            self.say(stage, told)
+            self._last[stage] = (told, 1)
+
+    def _count(self, stage: str) -> None:
+        """The step that was told once is told again with how often it came, if it came again."""
+        last, times = self._last.pop(stage, ("", 0))
+        if times > 1:
+            self._write(stage, f"{last} ({times} times)", what_about())
 
 
 class Silent(Teller):

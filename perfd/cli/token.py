@@ -18,6 +18,7 @@ from perfd.domain.account import AccessToken, AuditEvent, Role, Scope
 from perfd.errors import BadInputError
 from perfd.rules.rights import token_of
 from perfd.stages.context import Context
+from perfd.stages.subjects import kernels
 from perfd.store.access_tokens import new_secret
 
 
@@ -31,6 +32,7 @@ def token() -> None:
 @click.option("--role", required=True, type=click.Choice([role.value for role in Role]), help="What it may do.")
 @click.option("--days", default=90, show_default=True, type=click.IntRange(1, 730), help="How long it opens anything, in days.")
 @click.option("--engine", "engines", multiple=True, help="Hold it to this engine or kernel (may be given again); default: all.")
+@click.option("--new-engine", "new_engines", multiple=True, help="The same for one whose first results the token will hand in.")
 @click.option("--repository", "repositories", multiple=True, help="Hold it to the engine of this repository, owner/name.")
 @click.option("--device", "devices", multiple=True, help="Hold it to results of this device (may be given again); default: all.")
 @json_option
@@ -41,13 +43,15 @@ def create(
     role: str,
     days: int,
     engines: tuple[str, ...],
+    new_engines: tuple[str, ...],
     repositories: tuple[str, ...],
     devices: tuple[str, ...],
     as_json: bool,
 ) -> int:
     """Make a token; LABEL says what it is for. It is shown this once, and only its hash is kept."""
     with Silent() as tell, opened(config_path, tell) as context:
-        scope = Scope((*engines, *(_engine(context.config, one) for one in repositories)), devices)
+        _check_known(context, engines)
+        scope = Scope((*engines, *new_engines, *(_engine(context.config, one) for one in repositories)), devices)
         new = token_of(label, role, str(days), scope, getpass.getuser())
         secret = new_secret()
         made = context.store.access_tokens.add(secret, new, context.now())
@@ -94,6 +98,18 @@ def revoke(config_path: Path | None, number: int, as_json: bool) -> int:
     else:
         click.echo(f"token {number} ({taken.label}) opens nothing any more")
     return FINE
+
+
+def _check_known(context: Context, engines: tuple[str, ...]) -> None:
+    """Nothing where perfd knows each of them; raises BadInputError: a slip of the pen would give a token that opens nothing."""
+    named = {engine.name for engine in context.config.engines} | {one.name for one in kernels(context.config.kernels_folder)}
+    known = sorted(named | set(context.store.subjects.names()))
+    for one in engines:
+        if one not in known:
+            raise BadInputError(
+                f"--engine {one[:100]}: perfd knows {', '.join(known) or 'none yet'}; "
+                "take one of these, or say --new-engine where its first results are still to come"
+            )
 
 
 def _engine(config: Config, repository: str) -> str:

@@ -49,6 +49,22 @@ def test_a_line_of_json_says_when_who_and_about_what() -> None:
     assert 'a "quoted" [red]line[/red]\nof two' == one["message"]
 
 
+def test_a_step_that_repeats_is_told_once_and_then_counted() -> None:
+    teller, written = told(LogStyle())
+
+    for _ in range(14):
+        teller.steps("measure", 0, 3, "another perfd process measures; waiting for it")
+    waiting = written.getvalue().splitlines()
+    teller.say("measure", "chat-short is measured")
+
+    assert ["measure  0/3 another perfd process measures; waiting for it"] == waiting
+    assert [
+        *waiting,
+        "measure  0/3 another perfd process measures; waiting for it (14 times)",
+        "measure  chat-short is measured",
+    ] == written.getvalue().splitlines()
+
+
 def test_what_a_thread_speaks_about_ends_with_its_block() -> None:
     teller, written = told(LogStyle(json=True))
 

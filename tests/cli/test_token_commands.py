@@ -23,5 +23,9 @@ def test_a_token_is_made_listed_and_revoked(small_night: SmallNight) -> None:
     assert (3, True) == (unknown.returncode, "there is no token 7" in unknown.stderr)
     foreign = small_night.run("token", "create", "ci", "--role", "runner", "--repository", "octo/engine")
     assert (3, True) == (foreign.returncode, "perfd.toml has none under [[github.repositories]]" in foreign.stderr)
+    unheard = small_night.run("token", "create", "ci", "--role", "runner", "--engine", "tinny")
+    assert (3, True) == (unheard.returncode, "--engine tinny: perfd knows " in unheard.stderr)
+    assert "tiny" in unheard.stderr.split("perfd knows ")[1]
+    assert 0 == small_night.run("token", "create", "ci", "--role", "runner", "--new-engine", "tinny").returncode
     nameless = small_night.run("token", "create", "x" * 61, "--role", "runner")
     assert (3, True) == (nameless.returncode, "a label of at most 60 characters" in nameless.stderr)
