@@ -204,4 +204,4 @@ def _ends(report: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any] |
     last = row["days"][str(max(real))]
     first = row["days"].get(str(report["first_day"]))
     told = {"first": None if first is None else first["value"], "day": max(real), "value": last["value"]}
-    return told | {"against": last["against"]}
+    return told | {"against": last["against"], "run": last["run"]}

@@ -29,6 +29,7 @@ from perfd.site import (
     hooks,
     kernels,
     launches,
+    how,
     login,
     manual,
     metrics,
@@ -65,6 +66,7 @@ PAGES = (
     builds,
     regressions,
     triage,
+    how,
     compare,
     kernels,
     launches,
@@ -140,6 +142,7 @@ def create_app(
     app.mount("/static", KeptFiles(web_folder() / "static"))
     app.openapi = described(app, ordinary=app.openapi)  # type: ignore[method-assign]  # FastAPI's own way to amend it
     add_troubles(app)
+    app.include_router(how.api)
     # Level 9, the default, takes forty times as long as level 1 for a chart's numbers, and saves a fifth of the bytes.
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=1)
     app.add_middleware(SmallBodies)

@@ -1,5 +1,6 @@
 """Comparisons: the list, and one with its Verdicts as they were reported, and its blocks in the order of measuring."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
@@ -67,6 +68,7 @@ def comparison(name: str, site: Here) -> HTMLResponse:
         sentence=sentence(found.row),
         one={"name": name, "at": found.row.opened_at, "state": state_word(found.row.state), "label": found.row.occasion.label},
         verdict=report.get("verdict"),
+        again=again(found),
         base=_side(found, Arm.BASE),
         head=_side(found, Arm.HEAD),
         rows=[row_words(row) | {"picture": _picture(name, row, at)} for at, row in enumerate(report.get("rows", []))],
@@ -156,6 +158,17 @@ def _line(row: OccasionRow) -> dict[str, Any]:
         "planned": sum(row.runs.values()),
         "state": state_word(row.state),
     }
+
+
+def again(found: OccasionSummary) -> str:
+    """The command that measures the comparison again; "" where only one side has Runs yet."""
+    sides = [next((one for one in found.runs if one.arm is arm), None) for arm in (Arm.BASE, Arm.HEAD)]
+    base, head = sides
+    if base is None or head is None:
+        return ""
+    named = dict.fromkeys(one.workload for one in found.runs)
+    words = ["perfd", "compare", base.revision, head.revision, "--engine", head.subject]
+    return shlex.join([*words, *(word for one in named for word in ("--workload", one))])
 
 
 def _side(found: OccasionSummary, arm: Arm) -> dict[str, str] | None:

@@ -88,6 +88,7 @@ def line(row: Differing) -> dict[str, Any]:
     return {
         "id": row.info.id,
         "address": f"/series/{row.info.id}{other}",
+        "base_id": row.base_series or row.info.id,
         "interval": _between(row),
         "metric": row.info.metric.name,
         "workload": row.info.workload_name,

@@ -141,6 +141,7 @@ def member(info: SeriesInfo, change: ChangeRow) -> dict[str, Any]:
     scale = scale_of(info.metric.unit, [change.before, change.after])
     return {
         "series": info.id,
+        "build": change.build,
         "label": label(info),
         "word": change_word(change).rstrip("?"),
         "effect": change.effect,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 import pytest
-from screens import missing, shot, watched
+from screens import barriers, missing, shot, watched
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -111,6 +111,37 @@ def test_the_keyboard_reads_points_and_opens_a_run(page: "Page", filled: httpx.C
     page.wait_for_url("**/runs/*")
 
     assert "Build " in last
+
+
+def test_a_number_opens_the_command_that_measures_it_again(page: "Page") -> None:
+    page.goto("/")
+    number = page.locator("table a.how").first
+    number.focus()
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog", name="measured again by")
+    dialog.wait_for()
+    shot(page, "how")
+    command, facts = dialog.get_by_label("Command").inner_text(), dialog.locator("table").inner_text()
+    found = barriers(page)
+    page.keyboard.press("Escape")
+    dialog.wait_for(state="detached")
+
+    assert command.startswith("perfd compare 000f")
+    assert all(word in facts for word in ("Revision", "Parameters", "Seed", "Device class"))
+    assert [] == found
+    assert number.evaluate("number => number === document.activeElement")
+    assert "/" == page.evaluate("location.pathname")
+
+
+def test_a_number_leads_to_its_run_without_javascript(browser: "Browser", filled: httpx.Client) -> None:
+    context = browser.new_context(base_url=str(filled.base_url), java_script_enabled=False)
+    opened = context.new_page()
+    opened.goto("/series/1")
+    opened.locator("table a.how").first.click()
+    opened.wait_for_url("**/runs/*#reproduce")
+
+    assert "perfd compare" in opened.locator("#reproduce + pre").inner_text()
+    context.close()
 
 
 def test_the_mark_of_a_change_is_in_the_chart(page: "Page", filled: httpx.Client) -> None:

@@ -68,6 +68,7 @@ NO_PAGES = {
     "/runs/{key}.{ending:form}",
     "/builds/{name}.{ending:form}",
     "/report.md",
+    "/series/{series_id}/how",
     "/healthz",
     "/livez",
     "/metrics",

@@ -21,6 +21,7 @@ from perfd.store.pages import (
     news,
     nights,
     occasions,
+    origins,
     related,
     run_list,
     runs,
@@ -164,6 +165,11 @@ class Pages:
         """The night, the last night of a day, or the Build that an address names; absent where there is none."""
         with self.engine.begin() as connection:
             return comparing.side(connection, name)
+
+    def origin(self, series_id: int, side: Side | None = None, before: str = "") -> str | None:
+        """Key digest of the Run that a number of a Series comes from: its last Point, or that of a side, or before a Build."""
+        with self.engine.begin() as connection:
+            return origins.origin(connection, series_id, side, before)
 
     def differing(self, question: Question) -> DifferingList:
         """One page of the Series that two nights or two Builds measured, and how all of them lie apart."""
