@@ -10,9 +10,12 @@ from sqlalchemy import Connection, text
 SPARK = 60
 """Values in a sparkline."""
 
+# A new row's version is the time, and not 0: when all Points of a Series become void its row goes, and the row that comes later
+# must not come back to a version under which somebody remembers the numbers of before.
 _CLAIM = """
     INSERT INTO series_latest (series_id, run_id, value, tail, measured_at, version)
-    SELECT DISTINCT ON (series_id) series_id, run_id, value, ARRAY[value], measured_at, 0
+    SELECT DISTINCT ON (series_id) series_id, run_id, value, ARRAY[value], measured_at,
+        (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
     FROM point WHERE series_id = ANY(:ids) AND NOT EXISTS (SELECT FROM series_latest l WHERE l.series_id = point.series_id)
     ORDER BY series_id
     ON CONFLICT DO NOTHING"""

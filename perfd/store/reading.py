@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, select
+from sqlalchemy import ColumnElement, Connection, Double, Select, func, select
 
 from perfd.domain.environment import Device, Environment
 from perfd.domain.metric import Better, Metric, MetricKind, Reduction
@@ -23,6 +23,11 @@ W = tables.workload.c
 V = tables.revision.c
 B = tables.build.c
 Occ = tables.occasion.c
+
+
+def nonzero(number: ColumnElement[Any]) -> ColumnElement[float]:
+    """The number to divide by, NULL for zero. It says that it is a double: else SQLAlchemy divides by it as NUMERIC, slower and rounded."""
+    return func.nullif(number, 0.0, type_=Double)
 
 
 def series_select() -> Select[Any]:

@@ -7,9 +7,10 @@ from datetime import timedelta
 import numpy as np
 import pytest
 from sqlalchemy import select, text
-from store_world import FIRST_NIGHT, MODEL, World, commit, done, night, plan, reduced, samples, spec
+from store_world import ENVIRONMENT, FIRST_NIGHT, MODEL, World, commit, done, night, plan, reduced, samples, spec
 
 from perfd.domain.arrival import Arrival, Identity
+from perfd.domain.device import Cause
 from perfd.domain.subject import SubjectKind
 from perfd.domain.suite import WorkloadClass
 from perfd.domain.verdict import Judgement, Outcome, Verdict
@@ -87,6 +88,18 @@ def test_every_write_raises_the_version(world: World) -> None:
     assert 3 == len(set(versions))
     assert world.store.pages.version() == world.store.pages.version([1]) == versions[-1]
     assert world.store.pages.snapshot() == world.store.pages.snapshot()
+
+
+def test_a_series_that_was_void_and_came_back_has_a_version_it_never_had(world: World) -> None:
+    seen = set()
+    for number in range(3):
+        world.measured_night(float(number), number=number)
+        found = world.store.pages.version([1])
+        assert found not in seen
+        seen.add(found)
+        world.store.devices.quarantine(ENVIRONMENT.device, Cause("it fell ill", FIRST_NIGHT), "ann", world.now)
+        assert () == world.store.pages.some_rows([1])
+        world.store.devices.release(ENVIRONMENT.device, "ann", "well again", world.now)
 
 
 def test_two_writers_of_one_series_forget_no_point(world: World) -> None:
@@ -190,6 +203,18 @@ def test_two_nights_lie_apart_by_their_own_bars(world: World) -> None:
     assert found == pages.differing(Question(pages.side(spec(0).digest) or base, pages.side(spec(1).digest) or head))
     assert () == pages.differing(Question(base, head, SeriesFilter(subject="other"))).rows
     assert pages.side("no-such-night") is None
+
+
+def test_an_effect_is_that_of_the_two_numbers_to_the_last_bit(world: World) -> None:
+    base, head = 0.1 + 0.2, 0.7
+    for value in (base, head):
+        world.measured_night(value)
+    pages = world.store.pages
+    sides = [pages.side(night(number).name) for number in (0, 1)]
+    assert sides[0] is not None
+    assert sides[1] is not None
+
+    assert head / base - 1.0 == pages.differing(Question(sides[0], sides[1])).rows[0].effect
 
 
 def test_spans_count_nights_runs_and_movement(world: World) -> None:

@@ -22,6 +22,7 @@ from perfd.domain.suite import WorkloadClass
 from perfd.store import reading, tables
 from perfd.store.pages import across
 from perfd.store.pages.chosen import SeriesFilter, conditions
+from perfd.store.reading import nonzero
 from perfd.store.records import CommonMean, Differing, DifferingList, SeriesInfo, Side
 from perfd.store.samples import of_runs as samples_of_runs
 from perfd.store.writing import AnyRow
@@ -123,7 +124,7 @@ def samples(connection: Connection, question: Question, series_id: int) -> tuple
 
 def _groups(pairs: CTE) -> Select[Any]:
     """By class, Metric and word: how many, and the sum of the logarithms of head over base where there is one."""
-    ratio = pairs.c.head_value / func.nullif(pairs.c.base_value, 0.0)
+    ratio = pairs.c.head_value / nonzero(pairs.c.base_value)
     counts = (pairs.c.word != Apart.NOT_COMPARABLE.value) & (ratio > 0.0)
     logarithm = case((counts, func.ln(case((ratio > 0.0, ratio), else_=1.0))))
     workload = tables.workload.c
@@ -165,9 +166,9 @@ def _pairs(question: Question) -> CTE:
     """Both sides' Points of each Series that matches, and how they lie apart."""
     asked, column = across.sides(question.base, question.head) if question.head.part else _same_series(question)
     base, head = column["base_value"], column["head_value"]
-    effect = case((head == base, 0.0), else_=head / func.nullif(base, 0.0) - 1.0)
+    effect = case((head == base, 0.0), else_=head / nonzero(base) - 1.0)
     # Two Points differ by their noise times the root of two.
-    over = func.abs(effect) / func.nullif(column["noise"] * 2.0**0.5, 0.0)
+    over = func.abs(effect) / nonzero(column["noise"] * 2.0**0.5)
     named = [part.label(name) for name, part in column.items() if name not in {"judged", "comparable"}]
     asked = asked.add_columns(*named, effect.label("effect"), over.label("over"), _word(column, effect).label("word"))
     matching = conditions(question.wanted)

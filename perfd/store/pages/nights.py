@@ -13,6 +13,7 @@ from perfd.domain.verdict import OPEN_STATES, ChangeStatus, Outcome
 from perfd.store import occasions as asking
 from perfd.store import reading, tables
 from perfd.store.pages import occasions
+from perfd.store.reading import nonzero
 from perfd.store.records import Movement, NightSummary, OccasionRow, Span
 
 R = tables.run.c
@@ -100,7 +101,7 @@ def movements(connection: Connection, now: datetime) -> tuple[Movement, Movement
 
 
 def _moved(now: datetime, then: ColumnElement[Any]) -> ColumnElement[str]:
-    effect = L.value / func.nullif(then, 0.0) - 1.0
+    effect = L.value / nonzero(then) - 1.0
     known = and_(L.measured_at >= now - timedelta(days=3), effect.is_not(None), L.bar.is_not(None))
     up = (L.value > then) == (M.better == Better.HIGHER.value)
     better, worse, within, unknown = MOVED
