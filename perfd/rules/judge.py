@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from perfd.domain.history import History
 from perfd.domain.metric import Better, Metric, MetricKind, Reduction
 from perfd.domain.numbers import percent, share
+from perfd.domain.past import Past
 from perfd.domain.run import Point
 from perfd.domain.subject import brief
 from perfd.domain.verdict import Change, ChangeKind, ChangeStatus, Judgement, Outcome, Verdict
@@ -59,20 +59,20 @@ class _Level:
 class Comparable:
     """The Points that are like the newest one, and where they stand among all."""
 
-    points: History
+    points: Past
     places: Sequence[int]
     values: Floats
 
     @classmethod
-    def of(cls, points: Sequence[Point]) -> "Comparable":
+    def of(cls, points: Sequence[Point] | Past) -> "Comparable":
         """Points on other hardware or another clock policy than the last one are left out."""
-        history = History.of(points)
-        newest = history.hardware[-1]
-        places: Sequence[int] = range(len(history))
-        if history.hardware.count(newest) < len(history):
-            places = [place for place, hardware in enumerate(history.hardware) if hardware == newest]
-        kept = history.take(places)
-        return cls(kept, places, np.array(kept.values, dtype=np.float64))
+        past = Past.of(points)
+        newest = past.hardware[-1]
+        places: Sequence[int] = range(len(past))
+        if past.hardware.count(newest) < len(past):
+            places = [place for place, hardware in enumerate(past.hardware) if hardware == newest]
+        kept = past.take(places)
+        return cls(kept, places, kept.values)
 
 
 @dataclass(frozen=True)
@@ -113,9 +113,9 @@ def conclude(seen: Seen, metric: Metric, policy: Policy) -> Judgement:
     return Judgement(_verdict(seen, metric, policy), tuple(_moved(change, seen.alike.places) for change in seen.changes))
 
 
-def blamed(changes: Sequence[Change], points: Sequence[Point], policy: Policy) -> list[Change]:
+def blamed(changes: Sequence[Change], points: Past, policy: Policy) -> list[Change]:
     """What a person is told of: no dismissed Build, the machine's own doing as a mode, and at most one Change a Build."""
-    kept = [_blamed(change, points) for change in changes if points[change.index].build not in policy.dismissed]
+    kept = [_blamed(change, points) for change in changes if points.builds[change.index] not in policy.dismissed]
     return _one_a_build(kept, points)
 
 
@@ -143,20 +143,20 @@ def _moved(change: Change, alike: Sequence[int]) -> Change:
     return replace(change, index=alike[change.index], flagged_at=flagged)
 
 
-def _blamed(change: Change, points: Sequence[Point]) -> Change:
+def _blamed(change: Change, points: Past) -> Change:
     """A step between two nights of one Build, in one epoch, is the machine's: nothing that it was made of had changed."""
     if change.kind is not ChangeKind.STEP or change.index == 0:
         return change
-    old, new = points[change.index - 1], points[change.index]
-    same = old.build == new.build and old.epoch == new.epoch
+    old, new = change.index - 1, change.index
+    same = points.builds[old] == points.builds[new] and points.epochs[old] == points.epochs[new]
     return replace(change, kind=ChangeKind.MODE) if same else change
 
 
-def _one_a_build(changes: Sequence[Change], points: Sequence[Point]) -> list[Change]:
+def _one_a_build(changes: Sequence[Change], points: Past) -> list[Change]:
     """At most one Change for each Build, the one that says most; a person is told of a Build once."""
     kept: dict[str, Change] = {}
     for change in sorted(changes, key=lambda change: (_WEIGHT.index(change.kind), change.status is ChangeStatus.SUSPECT)):
-        kept.setdefault(points[change.index].build, change)
+        kept.setdefault(points.builds[change.index], change)
     return sorted(kept.values(), key=lambda change: change.index)
 
 
@@ -199,8 +199,8 @@ def _measured(found: Replay, row: int, last: int) -> Verdict:
     return replace(verdict, bar=bar_of(noise, phi, old), mde=smallest_effects(noise, phi, old))
 
 
-def _of_change(base: Verdict, change: Change, points: Sequence[Point], metric: Metric) -> Verdict:
-    where = brief(points[change.index].revision)
+def _of_change(base: Verdict, change: Change, points: Past, metric: Metric) -> Verdict:
+    where = brief(points.revisions[change.index])
     told = replace(base, effect=change.effect, interval=change.interval, q=change.q)
     if change.kind is ChangeKind.VARIANCE:
         return replace(told, effect=None, interval=None, reason=f"the noise changed by {percent(change.effect)} from {where} on")
@@ -212,9 +212,9 @@ def _of_change(base: Verdict, change: Change, points: Sequence[Point], metric: M
     return replace(told, outcome=Outcome.WORSE if worse else Outcome.BETTER, reason=reason)
 
 
-def _epoch(change: Change, points: Sequence[Point]) -> str:
+def _epoch(change: Change, points: Past) -> str:
     """Names a changed driver, library or dependency as a suspect beside the commit."""
-    new = change.index > 0 and points[change.index - 1].epoch != points[change.index].epoch
+    new = change.index > 0 and points.epochs[change.index - 1] != points.epochs[change.index]
     return "; driver, libraries or dependencies changed on the same night" if new else ""
 
 

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from perfd.domain.history import History
+from perfd.domain.past import Past
 from perfd.domain.verdict import Change, Judgement
 
 
-def kept_places(points: History, refuted: AbstractSet[tuple[str, str]]) -> Sequence[int]:
+def kept_places(points: Past, refuted: AbstractSet[tuple[str, str]]) -> Sequence[int]:
     """Where the Points stand that are judged: those of refuted (Build, occasion) pairs are left out, the newest never is.
 
     Re-measuring has shown that such a Point was the machine's: it must not teach the judge that a Series jumps like that, or a

@@ -17,6 +17,7 @@ import numpy as np
 
 from perfd.domain.identity import Json
 from perfd.domain.metric import Better, Metric
+from perfd.domain.past import Past
 from perfd.domain.run import Point
 from perfd.domain.verdict import Change, ChangeKind, ChangeStatus, Judgement
 from perfd.rules.changes import changes_of, told
@@ -40,7 +41,7 @@ _PATIENCE = 30
 class Touched:
     """A Series that has a new Point tonight."""
 
-    points: Sequence[Point]
+    points: Sequence[Point] | Past
     """In order, oldest first, the newest last; the last 200 are enough where there is a track, else all that should be seen."""
     metric: Metric
     policy: Policy = field(default_factory=Policy)
@@ -96,7 +97,7 @@ def judge_night(touched: Mapping[Key, Touched], level: float = LEVEL) -> dict[Ke
     A step that is not told tonight is asked again every night, with the evidence that has come since, for a month.
     O(window) for a Series whose track is handed over; the others are replayed.
     """
-    alike = {key: Comparable.of(one.points) for key, one in touched.items() if one.points}
+    alike = {key: Comparable.of(one.points) for key, one in touched.items() if len(one.points)}
     few = {
         key: too_few(len(one.points), len(alike[key].points) if key in alike else 0, one.policy) for key, one in touched.items()
     }

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perfd.domain.history import History
 from perfd.domain.identity import Json
+from perfd.domain.past import Past
 from perfd.stats.track import WINDOW, Event, Replay, Track
 
 Floats = NDArray[np.float64]
@@ -52,7 +52,7 @@ class Memory:
     """How many of the Points the Track knows."""
 
 
-def take_up(stored: Mapping[str, Json] | None, points: History, values: Floats) -> Memory:
+def take_up(stored: Mapping[str, Json] | None, points: Past, values: Floats) -> Memory:
     """The Memory of what was stored for these Points; an empty one where it does not fit them, or knows them all."""
     runs = points.runs
     if stored is None or stored.get("format") != FORMAT or stored.get("newest") not in runs[:-1]:
@@ -63,7 +63,7 @@ def take_up(stored: Mapping[str, Json] | None, points: History, values: Floats) 
     return _read(dict(stored), newest)
 
 
-def to_store(found: Replay, row: int, memory: Memory, points: History, values: Floats) -> dict[str, Json]:
+def to_store(found: Replay, row: int, memory: Memory, points: Past, values: Floats) -> dict[str, Json]:
     """What `take_up` needs tomorrow; less than 10 kB."""
     newest = len(points) - 1
     track = found.tracks[row]

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from perfd.domain.history import History
 from perfd.domain.occasion import Occasion
+from perfd.domain.past import Past
 from perfd.rules.judge import Policy
 from perfd.rules.many import among_all, kept_places
 from perfd.rules.night import Touched, judge_night
@@ -14,7 +14,7 @@ WINDOW = 200
 """Points that are enough to go on from a track."""
 HISTORY = 500
 """Points that a Series without a track is judged by."""
-_READ_AT_ONCE = 200
+_READ_AT_ONCE = 2000
 
 
 def judge_all(context: Context, occasion: Occasion, touched: Sequence[SeriesInfo], judge: str) -> list[SeriesJudgement]:
@@ -44,12 +44,12 @@ def judge_all(context: Context, occasion: Occasion, touched: Sequence[SeriesInfo
     return judged
 
 
-def _points(context: Context, touched: Sequence[SeriesInfo], tracks: Mapping[int, object]) -> dict[int, History]:
+def _points(context: Context, touched: Sequence[SeriesInfo], tracks: Mapping[int, object]) -> dict[int, Past]:
     ids = [series.id for series in touched]
-    found: dict[int, History] = {}
+    found: dict[int, Past] = {}
     for some, last in (([key for key in ids if key in tracks], WINDOW), ([key for key in ids if key not in tracks], HISTORY)):
         for start in range(0, len(some), _READ_AT_ONCE):
             context.tell.steps("judge", len(found), len(ids), "Series read")
-            found |= context.store.judgements.histories(some[start : start + _READ_AT_ONCE], last)
+            found |= context.store.judgements.pasts(some[start : start + _READ_AT_ONCE], last)
     context.tell.steps("judge", len(found), len(ids), "Series read")
     return found

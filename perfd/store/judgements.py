@@ -9,11 +9,14 @@ from sqlalchemy import Engine, Select, select
 
 from perfd.domain.history import History
 from perfd.domain.occasion import Occasion
+from perfd.domain.past import Past
 from perfd.domain.run import Point
 from perfd.domain.verdict import Judgement, RegressionState, Verdict
 from perfd.store import occasions, reading, tables, tracks
+from perfd.store.past import pasts
 from perfd.store.records import ChangeRow, SeriesInfo, SeriesJudgement
 from perfd.store.verdicts import write_judgements
+from perfd.store.writing import among
 
 P = tables.point.c
 C = tables.change.c
@@ -43,6 +46,11 @@ class Judgements:
         with self.engine.begin() as connection:
             return tracks.histories(connection, series, last)
 
+    def pasts(self, series: Sequence[int], last: int) -> dict[int, Past]:
+        """By Series, what `history` answers, as far as it is judged by."""
+        with self.engine.begin() as connection:
+            return pasts(connection, series, last)
+
     def tracks(self, occasion: Occasion, series: Sequence[int]) -> dict[int, Any]:
         """By Series, the JSON that the judge remembered before the occasion; absent where there is none."""
         with self.engine.begin() as connection:
@@ -71,13 +79,13 @@ class Judgements:
         touched = select(P.series_id).where(P.occasion_id == select(Occ.id).where(Occ.name == occasion.name).scalar_subquery())
         with self.engine.begin() as connection:
             found = reading.changes(connection, C.series_id.in_(touched), C.gone_at.is_(None), C.detected_at >= moment)
-            asked = reading.series_select().where(tables.series.c.id.in_({change.series_id for change in found}))
+            asked = reading.series_select().where(among(tables.series.c.id, {change.series_id for change in found}))
             series = {row.id: reading.as_series(row) for row in connection.execute(asked)}
         return tuple((series[change.series_id], change) for change in found)
 
     def write(self, series_id: int, occasion: Occasion, points: Sequence[Point], judgement: Judgement, now: datetime) -> None:
         """As `write_all`, for one Series, with nothing to be remembered."""
-        self.write_all(occasion, [SeriesJudgement(series_id, History.of(points), judgement)], now)
+        self.write_all(occasion, [SeriesJudgement(series_id, Past.of(points), judgement)], now)
 
     def write_all(self, occasion: Occasion, judged: Sequence[SeriesJudgement], now: datetime) -> None:
         """Verdicts, Changes and what is to be remembered stand, of all these Series or of none.
@@ -104,7 +112,7 @@ class Judgements:
     def standing(self, series: Sequence[int]) -> dict[int, tuple[ChangeRow, ...]]:
         """By Series, what `changes` answers."""
         with self.engine.begin() as connection:
-            found = reading.changes(connection, C.series_id.in_(series), C.gone_at.is_(None))
+            found = reading.changes(connection, among(C.series_id, series), C.gone_at.is_(None))
         by_series: dict[int, tuple[ChangeRow, ...]] = dict.fromkeys(series, ())
         for change in found:
             by_series[change.series_id] += (change,)

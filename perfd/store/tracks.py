@@ -3,11 +3,11 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ARRAY, BigInteger, ColumnElement, Connection, Double, Select, bindparam, case, cast, func, select, true
+from sqlalchemy import ColumnElement, Connection, Double, Select, case, cast, func, select, true
 
 from perfd.domain.history import History
 from perfd.store import tables
-from perfd.store.writing import AnyRow, put_all
+from perfd.store.writing import AnyRow, among, put_all
 
 P = tables.point.c
 T = tables.track.c
@@ -15,19 +15,19 @@ T = tables.track.c
 
 def read_tracks(connection: Connection, occasion_id: int, series: Sequence[int]) -> dict[int, Any]:
     """By Series, what was remembered before the occasion; absent where nothing was."""
-    rows = connection.execute(select(tables.track).where(T.series_id.in_(series)))
-    found = {row.series_id: row.before if row.occasion_id == occasion_id else row.memory for row in rows}
-    return {key: memory for key, memory in found.items() if memory is not None}
+    rows = connection.execute(select(T.series_id, _before(occasion_id).label("before")).where(among(T.series_id, series)))
+    return {row.series_id: row.before for row in rows if row.before is not None}
 
 
 def write_tracks(connection: Connection, occasion_id: int, memories: Mapping[int, Any]) -> None:
     """What is remembered after the occasion stands there, beside what was remembered before it."""
-    before = read_tracks(connection, occasion_id, list(memories))
-    rows = [
-        {"series_id": key, "occasion_id": occasion_id, "memory": memory, "before": before.get(key)}
-        for key, memory in memories.items()
-    ]
-    put_all(connection, tables.track, ("series_id",), rows)
+    rows = [{"series_id": key, "occasion_id": occasion_id, "memory": memory} for key, memory in memories.items()]
+    put_all(connection, tables.track, ("series_id",), rows, {"before": _before(occasion_id)})
+
+
+def _before(occasion_id: int) -> ColumnElement[Any]:
+    """What was remembered before the occasion, as a row tells it that may be of the occasion already."""
+    return case((T.occasion_id == occasion_id, T.before), else_=T.memory)
 
 
 def histories(connection: Connection, series: Sequence[int], last: int) -> dict[int, History]:
@@ -68,7 +68,9 @@ def _recent(series: Sequence[int], last: int) -> Select[Any]:
         .lateral("arrays")
     )
     return (
-        select(tables.series.c.id, arrays).join(arrays, true()).where(tables.series.c.id.in_(series), arrays.c.runs.is_not(None))
+        select(tables.series.c.id, arrays)
+        .join(arrays, true())
+        .where(among(tables.series.c.id, series), arrays.c.runs.is_not(None))
     )
 
 
@@ -82,7 +84,7 @@ def _even(column: ColumnElement[Any], name: str) -> ColumnElement[Any]:
 def _names(connection: Connection, name: ColumnElement[str], ids: Collection[int]) -> dict[int, str]:
     """By id, the name of a row of the column's table."""
     rows = name.table
-    asked = select(rows.c.id, name).where(rows.c.id == func.any(bindparam("ids", list(ids), ARRAY(BigInteger))))
+    asked = select(rows.c.id, name).where(among(rows.c.id, ids))
     return dict(connection.execute(asked).all())
 
 

@@ -8,13 +8,12 @@ from sqlalchemy import Connection, Select, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from perfd.domain.metric import Better
-from perfd.domain.run import Point
 from perfd.domain.verdict import Change, ChangeStatus, Verdict
 from perfd.errors import PerfdError
 from perfd.store import latest, tables
 from perfd.store.records import SeriesJudgement
 from perfd.store.tracks import write_tracks
-from perfd.store.writing import AnyRow, clean, put_all
+from perfd.store.writing import AnyRow, among, clean, put_all
 
 C = tables.change.c
 NEAR = 3
@@ -39,14 +38,14 @@ def write_judgements(connection: Connection, occasion_id: int, judged: Sequence[
         else:
             seen = {"series_id": one.series_id, "seen_in": occasion_id, "gone_at": None}
             _write_changes(connection, one, here, (seen, better[one.series_id]), now)
-    connection.execute(update(tables.change).where(C.id.in_(still)).values(seen_in=occasion_id))
+    connection.execute(update(tables.change).where(among(C.id, still)).values(seen_in=occasion_id))
     latest.judged(connection, ids, occasion_id)
 
 
 def _locked(connection: Connection, ids: Sequence[int]) -> dict[int, Better]:
     """Which way is better in each Series; until the transaction ends, another judge of one of them waits."""
     series = tables.series
-    asked = select(series.c.id, tables.metric.c.better).join(tables.metric).where(series.c.id.in_(ids)).order_by(series.c.id)
+    asked = select(series.c.id, tables.metric.c.better).join(tables.metric).where(among(series.c.id, ids)).order_by(series.c.id)
     return {row.id: Better(row.better) for row in connection.execute(asked.with_for_update(of=series, key_share=True))}
 
 
@@ -79,7 +78,7 @@ def _standing(connection: Connection, ids: Sequence[int]) -> dict[int, list[AnyR
     asked: Select[Any] = (
         select(tables.change, run.key)
         .join(tables.run, run.id == C.run_id)
-        .where(C.series_id.in_(ids), C.gone_at.is_(None))
+        .where(among(C.series_id, ids), C.gone_at.is_(None))
         .order_by(C.id)
         .with_for_update(of=tables.change)
     )
@@ -121,7 +120,7 @@ def _write_changes(
     connection.execute(update(tables.change).where(C.id.in_(every)).values(gone_at=now))
     seen, better = how
     for index, change in enumerate(found):
-        values = _values(connection, one.points[change.index], change, better)
+        values = _values(connection, one.points.runs[change.index], change, better)
         _write_change(connection, kept.get(index), values | seen, now)
 
 
@@ -140,11 +139,11 @@ def _match(found: Sequence[Change], standing: Sequence[AnyRow], place: dict[str,
     return kept
 
 
-def _values(connection: Connection, point: Point, change: Change, better: Better) -> dict[str, Any]:
+def _values(connection: Connection, key: str, change: Change, better: Better) -> dict[str, Any]:
     run = tables.run.c
-    row = connection.execute(select(run.id, run.build_id).where(run.key == point.run)).first()
+    row = connection.execute(select(run.id, run.build_id).where(run.key == key)).first()
     if row is None:
-        raise PerfdError(f"a Change was placed at the Run {point.run[:12]}, which the store does not know")
+        raise PerfdError(f"a Change was placed at the Run {key[:12]}, which the store does not know")
     low, high = change.interval or (None, None)
     return {
         "build_id": row.build_id,

@@ -1,10 +1,10 @@
 """Small ways of writing that every question shares: upserts by natural key, and text that Postgres can hold."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from sqlalchemy import Column, Connection, Row, Table, bindparam, func, literal, select
+from sqlalchemy import ARRAY, BigInteger, Column, ColumnElement, Connection, Row, Table, bindparam, func, literal, select
 from sqlalchemy.dialects.postgresql import JSONB, Insert, insert
 
 from perfd.errors import BadInputError
@@ -35,15 +35,22 @@ def add_missing(connection: Connection, table: Table, rows: Sequence[Mapping[str
     return len(connection.execute(insert(table).on_conflict_do_nothing().returning(literal(1)), list(rows)).all())
 
 
-def put_all(connection: Connection, table: Table, key: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
+def put_all(
+    connection: Connection,
+    table: Table,
+    key: Sequence[str],
+    rows: Sequence[Mapping[str, Any]],
+    kept: Mapping[str, ColumnElement[Any]] | None = None,
+) -> None:
     """Every row stands there, in place of the one with its natural key; all rows name the same columns, in JSON's words.
 
-    One statement with one parameter: ten times as fast as a statement a row.
+    `kept` says by column what a row that stood there before gets instead of what is given. One statement with one
+    parameter: ten times as fast as a statement a row.
     """
     if not rows:
         return
     written = _of_rows(table, rows)
-    values = {name: written.excluded[name] for name in rows[0] if name not in key}
+    values = {name: written.excluded[name] for name in rows[0] if name not in key} | dict(kept or {})
     connection.execute(written.on_conflict_do_update(index_elements=key, set_=values))
 
 
@@ -66,6 +73,11 @@ def _of_rows(table: Table, rows: Sequence[Mapping[str, Any]]) -> Insert:
 def added(connection: Connection, row: Insert) -> bool:
     """Whether the row is new; one with its natural key stays as it is (SQLAlchemy tells no rowcount for an INSERT)."""
     return connection.execute(row.on_conflict_do_nothing().returning(literal(1))).first() is not None
+
+
+def among(column: ColumnElement[int], ids: Iterable[int]) -> ColumnElement[bool]:
+    """Whether the column holds one of these; one parameter however many they are, where IN takes one each and 65,535 at most."""
+    return column == func.any(bindparam(None, list(ids), ARRAY(BigInteger)))
 
 
 def clean(value: Any) -> Any:

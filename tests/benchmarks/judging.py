@@ -2,27 +2,28 @@
 
     python tests/benchmarks/judging.py --series 10000 --nights 200
 
-A database of its own is made in a temporary folder and filled with noise (1 % of the level). Printed are CPU seconds of this
-process (Postgres works in its own) and wall seconds: of a night without tracks, where all is replayed, and of nights with them.
+A database of its own is made in a temporary folder and filled with noise (1 % of the level). The stage `judge` is run as it is.
+Printed are CPU seconds of this process and of Postgres, and wall seconds: of a night without tracks, where all is replayed, and
+of nights with them.
 """
 
 import argparse
+import os
 import resource
 import sys
 import tempfile
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 from sqlalchemy import text
 
 from perfd.cli.tell import Silent
 from perfd.config import Config, Schedule
-from perfd.domain.occasion import Occasion
-from perfd.domain.run import OccasionKind
 from perfd.stages.context import Context
-from perfd.stages.judge_series import judge_all
+from perfd.stages.judge import judge
 from perfd.store import Store, open_store
+from perfd.store.embedded import EmbeddedPostgres, running_postmaster
 
 METRICS = 50
 """Series that share a Run."""
@@ -46,9 +47,12 @@ NIGHTS = (
     """INSERT INTO build (digest, subject_id, revision, spec, queued_at)
        SELECT 'build ' || n, 1, 'commit ' || n, '{}', now() FROM generate_series(CAST(:first AS int), CAST(:last AS int)) n""",
     """INSERT INTO occasion (name, kind, nominal_at, state, opened_at, moved_at)
-       SELECT 'night:' || to_char(at, 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), 'night', at, 'planned', at, at
+       SELECT 'night:' || to_char(at, 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), 'night', at, 'judged', at, at
        FROM generate_series(CAST(:first AS int), CAST(:last AS int)) n,
             LATERAL (SELECT CAST(:began AS timestamptz) + n * interval '1 day' AS at) t""",
+    """INSERT INTO occasion_build (occasion_id, build_id, revision_id)
+       SELECT n, n, n FROM generate_series(CAST(:first AS int), CAST(:last AS int)) n""",
+    """UPDATE occasion SET state = 'planned' WHERE id = :last""",
     """INSERT INTO run (key, occasion_id, build_id, workload_id, device_class, state, device_id, environment_id,
                         queued_at, finished_at)
        SELECT 'run ' || n || '.' || w, n, n, w, 'cpu', 'done', 1, 1, now(), now()
@@ -72,13 +76,27 @@ def fill(store: Store, series: int, first: int, last: int) -> None:
         connection.execute(text("ANALYZE"))
 
 
-def judged(context: Context, number: int) -> tuple[float, float, int]:
-    """CPU seconds of this process, wall seconds and Series of judging one night."""
-    night = Occasion(OccasionKind.NIGHT, FIRST + timedelta(days=number))
-    wall, cpu = time.perf_counter(), time.process_time()
-    touched = context.store.judgements.touched(night)
-    judge_all(context, night, touched, "judge")
-    return time.process_time() - cpu, time.perf_counter() - wall, len(touched)
+def postgres_cpu_s(postmaster: int) -> float:
+    """CPU seconds of the server and of every process that it has or had."""
+    ticks = 0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            words = stat.read_text(encoding="utf-8").rpartition(") ")[2].split()
+        except (FileNotFoundError, ProcessLookupError):  # it ended while we looked
+            continue
+        if int(stat.parent.name) == postmaster:
+            ticks += sum(map(int, words[11:15]))  # its own, and those of processes that have ended
+        elif int(words[1]) == postmaster:
+            ticks += sum(map(int, words[11:13]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def judged(context: Context, postmaster: int) -> tuple[float, float, float]:
+    """CPU seconds of this process and of Postgres, and wall seconds, of judging the night that waits."""
+    wall, cpu, server = time.perf_counter(), time.process_time(), postgres_cpu_s(postmaster)
+    if not judge(context):
+        raise SystemExit("no night was waiting to be judged")
+    return time.process_time() - cpu, postgres_cpu_s(postmaster) - server, time.perf_counter() - wall
 
 
 def say(line: str) -> None:
@@ -95,17 +113,18 @@ def main() -> None:
     asked = options.parse_args()
     with tempfile.TemporaryDirectory(prefix="perfd-judging-") as folder:
         config = Config(path=None, state=Path(folder), engines=(), models=(), devices=(), schedule=Schedule())
-        with open_store(config) as store:
+        with EmbeddedPostgres(config.state) as server, open_store(config) as store:
+            postmaster = running_postmaster(server.places.data)
             fill(store, asked.series, 1, asked.nights)
             context = Context(config, store, Silent(), "bench:1:1")
-            say(f"{asked.series} Series, {asked.nights} nights behind them\n")
-            say("| night | Series | CPU s | wall s |\n|---|---|---|---|")
+            say(f"{asked.series} Series, {asked.nights} nights behind them; load {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores\n")
+            say("| night | CPU s | CPU s of Postgres | wall s |\n|---|---|---|---|")
             for number in range(asked.nights, asked.nights + 3):
                 if number > asked.nights:
                     fill(store, asked.series, number, number)
-                cpu, wall, series = judged(context, number)
+                cpu, of_server, wall = judged(context, postmaster)
                 what = "replayed, as it has no tracks" if number == asked.nights else "gone on from its tracks"
-                say(f"| {what} | {series} | {cpu:.1f} | {wall:.1f} |")
+                say(f"| {what} | {cpu:.1f} | {of_server:.1f} | {wall:.1f} |")
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
             say(f"\npeak memory {peak:.0f} MB")
 

@@ -1,11 +1,11 @@
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import timedelta
 
 import pytest
 from store_world import FIRST_NIGHT, World, commit, night, plan, spec
 
-from perfd.domain.history import History
+from perfd.domain.past import Past
 from perfd.domain.run import Point
 from perfd.domain.verdict import Change, ChangeKind, ChangeStatus, Judgement, Outcome, RegressionState, Verdict
 from perfd.errors import PerfdError
@@ -208,9 +208,20 @@ def test_histories_of_many_series_are_what_each_is_asked_alone(nights: World) ->
     assert {1: list(nights.store.judgements.history(1, last=3))} == {key: list(one) for key, one in found.items()}
 
 
+def test_what_series_are_judged_by_is_what_each_is_asked_alone(nights: World) -> None:
+    found = nights.store.judgements.pasts([1, 10_000], last=3)
+    alone = Past.of(nights.store.judgements.history(1, last=3))
+
+    assert [1, 10_000] == sorted(found)
+    assert 0 == len(found[10_000])
+    assert {one.name: list(getattr(alone, one.name)) for one in fields(Past)} == {
+        one.name: list(getattr(found[1], one.name)) for one in fields(Past)
+    }
+
+
 def test_an_occasion_judged_again_goes_on_from_what_was_remembered_before_it(nights: World) -> None:
     def remember(number: int, memory: dict[str, int]) -> None:
-        judged = SeriesJudgement(1, History.of(history(nights)), Judgement(WORSE), memory)
+        judged = SeriesJudgement(1, Past.of(history(nights)), Judgement(WORSE), memory)
         nights.store.judgements.write_all(night(number), [judged], nights.now)
 
     remember(6, {"nights": 7})
@@ -222,7 +233,7 @@ def test_an_occasion_judged_again_goes_on_from_what_was_remembered_before_it(nig
 
 
 def test_all_series_of_a_night_are_written_or_none(nights: World) -> None:
-    lost = SeriesJudgement(1, History.of([replace(history(nights)[0], run="gone")]), Judgement(WORSE, (change(0),)))
+    lost = SeriesJudgement(1, Past.of([replace(history(nights)[0], run="gone")]), Judgement(WORSE, (change(0),)))
 
     with pytest.raises(PerfdError, match="which the store does not know"):
         nights.store.judgements.write_all(night(7), [lost], nights.now)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from perfd.domain.history import History
 from perfd.domain.metric import Metric
+from perfd.domain.past import Past
 from perfd.domain.run import Point, SeriesKey
 from perfd.domain.subject import SubjectKind
 from perfd.domain.suite import Workload, WorkloadClass
@@ -96,7 +96,7 @@ class SeriesJudgement:
     """What the judge has to say of one Series after an occasion."""
 
     series_id: int
-    points: History
+    points: Past
     """What was judged, oldest first; `Change.index` counts in it."""
     judgement: Judgement
     memory: Mapping[str, Any] | None = None
