@@ -28,6 +28,7 @@ from perfd.domain.run import OccasionKind, SeriesKey
 from perfd.domain.suite import Workload, WorkloadClass
 from perfd.store import latest, make_engine, migrate, partitions, tables
 from perfd.store.embedded import EmbeddedPostgres
+from perfd.store.tables.judging import IN_ORDER
 
 ENGINES = ("vllm", "sglang", "trtllm", "llamacpp", "lmdeploy")
 MODELS = ("Llama-4-Scout", "MiniMax-M3", "DeepSeek-V4", "Qwen4-72B", "gpt-oss-120b")
@@ -70,7 +71,8 @@ LONG_NIGHTS = 200_000
 """Points of one Series more, as an engine that is measured every quarter of an hour has them."""
 INDEXES = {
     "pk_point": "ALTER TABLE point ADD CONSTRAINT pk_point PRIMARY KEY (series_id, run_id)",
-    "ix_point_order": "CREATE INDEX ix_point_order ON point (series_id, ordinal, measured_at, run_id) INCLUDE (value, low, high)",
+    "ix_point_order": "CREATE INDEX ix_point_order ON point (series_id, ordinal, measured_at, run_id) "
+    f"INCLUDE ({', '.join(IN_ORDER)})",
     "ix_point_latest": "CREATE INDEX ix_point_latest ON point (series_id, measured_at)",
     "ix_point_occasion_id": "CREATE INDEX ix_point_occasion_id ON point (occasion_id)",
     "ix_point_run_id": "CREATE INDEX ix_point_run_id ON point (run_id)",

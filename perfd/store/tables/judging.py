@@ -4,7 +4,19 @@ from sqlalchemy import CheckConstraint, Index, Table, UniqueConstraint
 from sqlalchemy import text as sql
 
 from perfd.domain.verdict import ChangeKind, ChangeStatus, Outcome, RegressionState, Reproduced
-from perfd.store.tables.columns import METADATA, document, identity, moment, number, one_of, reference, text, truth, whole
+from perfd.store.tables.columns import (
+    METADATA,
+    document,
+    identity,
+    mark,
+    moment,
+    number,
+    one_of,
+    reference,
+    text,
+    truth,
+    whole,
+)
 
 series = Table(
     "series",
@@ -26,6 +38,15 @@ series = Table(
     comment="The Points of one subject, branch, Workload, Metric, Model, quantisation, parallelism and device class.",
 )
 
+IN_ORDER = [
+    *("value", "low", "high", "n", "hardware_mark", "epoch_mark"),
+    *("build_id", "revision_id", "occasion_id", "device_id"),
+]
+"""What the index that orders a Series holds of each Point: all that a chart and a table say of it.
+
+Nights are written side by side, so that the Points of one Series lie on as many pages of the table as it has Points.
+"""
+
 point = Table(
     "point",
     METADATA,
@@ -46,7 +67,9 @@ point = Table(
     CheckConstraint("n > 0", name="has_samples"),
     CheckConstraint("(low IS NULL) = (high IS NULL)", name="interval_has_two_ends"),
     CheckConstraint("low <= high", name="interval_is_ordered"),
-    Index("ix_point_order", "series_id", "ordinal", "measured_at", "run_id", postgresql_include=["value", "low", "high"]),
+    mark("hardware_mark", "hardware_hash", "Tells other hardware or clocks in four bytes, for the index of a Series."),
+    mark("epoch_mark", "epoch", "Tells another driver or other libraries, likewise."),
+    Index("ix_point_order", "series_id", "ordinal", "measured_at", "run_id", postgresql_include=IN_ORDER),
     Index("ix_point_latest", "series_id", "measured_at"),
     Index(None, "occasion_id"),
     Index(None, "run_id"),
