@@ -14,8 +14,8 @@ RIGHTS: Mapping[Role, frozenset[Right]] = MappingProxyType(
     {
         Role.VIEWER: _READS,
         Role.RUNNER: frozenset({Right.FOLLOW, Right.UPLOAD, Right.COMPARE}),
-        Role.TRIAGER: _READS | {Right.TRIAGE},
-        Role.MAINTAINER: _READS | {Right.TRIAGE, Right.UPLOAD, Right.COMPARE, Right.OPERATE},
+        Role.TRIAGER: _READS | {Right.TRIAGE, Right.SAVE},
+        Role.MAINTAINER: _READS | {Right.TRIAGE, Right.SAVE, Right.UPLOAD, Right.COMPARE, Right.OPERATE},
         Role.ADMIN: frozenset(Right),
     }
 )

@@ -46,6 +46,7 @@ from perfd.site import (
 )
 from perfd.site.bodies import SmallBodies
 from perfd.site.headers import HeadAsGet, SecurityHeaders
+    views,
 from perfd.site.openapi import described
 from perfd.site.site import Site
 from perfd.site.static import KeptFiles, web_folder
@@ -69,6 +70,7 @@ PAGES = (
     how,
     compare,
     kernels,
+    views,
     launches,
     status,
     weekly,
@@ -142,6 +144,8 @@ def create_app(
     app.mount("/static", KeptFiles(web_folder() / "static"))
     app.openapi = described(app, ordinary=app.openapi)  # type: ignore[method-assign]  # FastAPI's own way to amend it
     add_troubles(app)
+    app.include_router(how.api)
+    app.include_router(views.api)
     app.include_router(how.api)
     # Level 9, the default, takes forty times as long as level 1 for a chart's numbers, and saves a fifth of the bytes.
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=1)

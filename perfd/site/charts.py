@@ -11,6 +11,7 @@ from perfd.site.parameters import ids_of, text
 from perfd.site.rows import label, model_of
 from perfd.site.sentences import plural
 from perfd.site.site import Here, Site
+from perfd.site.views import saved_views
 from perfd.store.records import SeriesRow
 
 router = APIRouter()
@@ -21,19 +22,21 @@ def charts(request: Request, site: Here) -> Response:
     """The Series that the address names, in its order."""
     asked = text(request, "series")
     ids = ids_of(asked) if asked else []
-    return kept(request, site.page_version(ids), lambda: _page(site, ids), alike=True)
+    version = f"{site.page_version(ids)} {site.store.saved_views.version()}"
+    return kept(request, version, lambda: _page(request, site, ids), alike=True)
 
 
-def _page(site: Site, ids: list[int]) -> HTMLResponse:
+def _page(request: Request, site: Site, ids: list[int]) -> HTMLResponse:
     found = {row.info.id: row for row in site.store.pages.some_rows(ids)} if ids else {}
     rows = [found[one] for one in ids if one in found]
     named = ",".join(str(row.info.id) for row in rows)
     return site.pages.show(
         "charts.html",
-        here="/charts",
+        here="/explore",
         sentence=f"{plural(len(rows), 'Series', 'Series')} side by side." if rows else "No Series was named.",
         charts=[words(row) for row in rows],
         address=f"/api/v1/points?series={named}",
+        **saved_views(request, site),
     )
 
 

@@ -12,6 +12,7 @@ from perfd.site.parameters import Offset, linker
 from perfd.site.rows import CLASS_WORDS
 from perfd.site.sentences import plural
 from perfd.site.site import Here, Site
+from perfd.site.views import saved_views
 
 router = APIRouter()
 AT_ONCE = 20
@@ -21,7 +22,8 @@ AT_ONCE = 20
 def explore(request: Request, site: Here, offset: Offset = 0) -> Response:
     """Series whose keys have the parts that the address names, and its formulas."""
     chosen, formulas = chosen_of(request), formulas_of(request)
-    return kept(request, site.page_version(), lambda: _page(request, site, (chosen, formulas), offset), alike=True)
+    version = f"{site.page_version()} {site.store.saved_views.version()}"
+    return kept(request, version, lambda: _page(request, site, (chosen, formulas), offset), alike=True)
 
 
 def _page(request: Request, site: Site, asked: tuple[Choice, list[Formula]], offset: int) -> HTMLResponse:
@@ -43,6 +45,7 @@ def _page(request: Request, site: Site, asked: tuple[Choice, list[Formula]], off
         offset=offset,
         limit=AT_ONCE,
         link=linker(request),
+        **saved_views(request, site),
     )
 
 

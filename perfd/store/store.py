@@ -40,6 +40,7 @@ from perfd.store.pull_jobs import PullJobs
 from perfd.store.pulls import Pulls
 from perfd.store.regressions import Regressions
 from perfd.store.runs import Runs
+from perfd.store.saved_views import SavedViews
 from perfd.store.standing import standing
 from perfd.store.subjects import Subjects
 from perfd.store.submissions import Submissions
@@ -135,6 +136,11 @@ class Store:
     def web_sessions(self) -> WebSessions:
         """Browsers that are logged in."""
         return WebSessions(self.engine)
+
+    @property
+    def saved_views(self) -> SavedViews:
+        """Names for addresses of pages."""
+        return SavedViews(self.engine)
 
     @property
     def audit(self) -> Audit:

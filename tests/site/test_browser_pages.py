@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 LOOKED_AT = {
     "home": ("/", "filled", "/"),
+    "views": ("/views", "filled", "/views?address=/explore?class=chat"),
     "home-empty": ("/", "empty", "/"),
     "home-hostile": ("/", "hostile", "/"),
     "series": ("/series/{series_id}", "filled", "/series/1"),

@@ -29,7 +29,7 @@ from perfd.store.tables.measuring import (
     workload,
 )
 from perfd.store.tables.occasions import finding, occasion, occasion_build
-from perfd.store.tables.people import access_token, audit_event, token_job, web_session
+from perfd.store.tables.people import access_token, audit_event, saved_view, token_job, web_session
 from perfd.store.tables.pulls import forge_delivery, forge_post, forge_repository, pull_job, pull_request
 from perfd.store.tables.subjects import build, model, revision, subject
 from perfd.store.tables.work import outbox, service, worker
@@ -68,6 +68,7 @@ __all__ = [
     "revision",
     "run",
     "sample",
+    "saved_view",
     "series",
     "series_latest",
     "service",

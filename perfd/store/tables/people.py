@@ -1,6 +1,6 @@
-"""Who may do what on the site, and who did: tokens, sessions, what belongs to a machine's token, and the audit log."""
+"""People on the site: tokens, sessions, what belongs to a machine's token, saved views, and the audit log."""
 
-from sqlalchemy import CheckConstraint, Column, Index, Table, Text
+from sqlalchemy import CheckConstraint, Column, Index, Table, Text, UniqueConstraint
 
 from perfd.domain.account import Role
 from perfd.store.tables.columns import METADATA, document, identity, moment, one_of, reference, text, truth
@@ -47,6 +47,18 @@ token_job = Table(
     reference("token_id", "access_token", "The token that came with it first."),
     moment("at", "When that was."),
     comment="What a machine's token asked for or handed in: no other machine's token goes on with it.",
+)
+
+saved_view = Table(
+    "saved_view",
+    METADATA,
+    identity("The number that it is forgotten by; never given out again."),
+    text("name", "What its owner calls it."),
+    text("address", "Path and query of the page that it stands for."),
+    text("owner", "Who saved it: github:alice, token:3:ci, local."),
+    moment("at", "When that was."),
+    UniqueConstraint("owner", "name"),
+    comment="A name for the address of a page, for everybody; rows are written and removed, never changed.",
 )
 
 audit_event = Table(
