@@ -138,15 +138,14 @@ def create_app(
     app.include_router(api.router)
     app.include_router(asking.router)
     app.include_router(things.router)
+    app.include_router(how.api)
+    app.include_router(views.api)
     app.include_router(results.router)
     app.include_router(launches.api)
     app.include_router(news.router)
     app.mount("/static", KeptFiles(web_folder() / "static"))
     app.openapi = described(app, ordinary=app.openapi)  # type: ignore[method-assign]  # FastAPI's own way to amend it
     add_troubles(app)
-    app.include_router(how.api)
-    app.include_router(views.api)
-    app.include_router(how.api)
     # Level 9, the default, takes forty times as long as level 1 for a chart's numbers, and saves a fifth of the bytes.
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=1)
     app.add_middleware(SmallBodies)
