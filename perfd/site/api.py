@@ -1,61 +1,42 @@
 """JSON under /api/v1: what the pages show, in base units and UTC."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import JSONResponse, Response
 
 from perfd.domain.codec import to_json
+from perfd.domain.verdict import OPEN_STATES, RegressionState
 from perfd.errors import BadInputError
 from perfd.site import answers, believed, documents, runs, series
 from perfd.site.answers import told
 from perfd.site.choosing import WORDS, chosen_of
 from perfd.site.comparing import question_of
 from perfd.site.fresh import json_text, kept
-from perfd.site.parameters import MOST_CHARACTERS, AskedWindow, Limit, Offset, RunKey, SeriesId, ids_of
+from perfd.site.parameters import AskedWindow, Limit, Offset, RunKey, SeriesId, asked, asking, ids_of, text
 from perfd.site.rows import CLASS_WORDS
-from perfd.site.sentences import night as night_sentence
-from perfd.site.sentences import unmeasured
+from perfd.site.sheets import judged
 from perfd.site.site import Here
-from perfd.site.status import queue, without_result
-from perfd.site.templates import iso
-from perfd.store.pages import Apart, Sorting
-from perfd.store.records import NightSummary
+from perfd.store.pages import PARTS, Apart, Sorting
 
-Document = dict[str, Any]
 SeriesIds = Annotated[str, Query(description="Numbers of Series, with commas between them: 1,2,3.", max_length=1000)]
+State = Annotated[RegressionState | None, Query(description="Only Regressions in this state.")]
 OnlyOpen = Annotated[bool, Query(description="Only those that someone must answer.")]
 router = APIRouter(prefix="/api/v1")
-FILTERS: Document = {
-    "parameters": [
-        {
-            "name": word,
-            "in": "query",
-            "required": False,
-            "schema": {"type": "string", "maxLength": MOST_CHARACTERS},
-            "description": f"Only Series with this {word}.",
-        }
-        for word in (*WORDS, "verdict")
-    ]
-}
+FILTERS = asking({word: f"Only Series with this {word}." for word in (*WORDS, "verdict")})
 """Read from the request by `chosen_of`, so OpenAPI is told of them here."""
-
-
-def _word(name: str, sentence: str, *, required: bool = False, words: tuple[str, ...] = ()) -> Document:
-    schema: Document = {"type": "string", "maxLength": MOST_CHARACTERS} | ({"enum": ["", *words]} if words else {})
-    return {"name": name, "in": "query", "required": required, "schema": schema, "description": sentence}
-
-
-SIDES: Document = {
+SIDES = {
     "parameters": [
-        _word("base", "A day (2026-11-29), a night's name, or the digest of a Build.", required=True),
-        _word("head", "What is held against the base: a day, a night's name, or the digest of a Build.", required=True),
-        _word("apart", "Only Series that differ so.", words=tuple(Apart)),
-        _word("sort", "By which the Series are sorted.", words=tuple(Sorting)),
+        asked("base", "A day (2026-11-29), a night's name, or the digest of a Build.", required=True),
+        asked("head", "What is held against the base: a day, a night's name, or the digest of a Build.", required=True),
+        asked("by", "The part of a key in which the sides differ; absent: they are days, nights or Builds.", words=tuple(PARTS)),
+        asked("apart", "Only Series that differ so.", words=tuple(Apart)),
+        asked("sort", "By which the Series are sorted.", words=tuple(Sorting)),
         *FILTERS["parameters"],
     ]
 }
 """Read from the request by `question_of`."""
+NARROWED = {"subject": "Only Regressions of this Engine or Kernel.", "owner": "Only Regressions of this owner."}
 
 
 @router.get("/series", openapi_extra=FILTERS, responses=told(answers.SeriesPage))
@@ -111,65 +92,60 @@ def points(request: Request, site: Here, window: AskedWindow, series: SeriesIds)
 
 
 @router.get("/compare", openapi_extra=SIDES, responses=told(answers.Compared))
-def compare_two(request: Request, site: Here, offset: Offset = 0, limit: Limit = 100) -> Document:
-    """Two nights, days or Builds (`base` and `head`) Series by Series; `apart` filters, `sort` is noise, effect or name."""
+def compare_two(request: Request, site: Here, offset: Offset = 0, limit: Limit = 100) -> Response:
+    """Two nights, days or Builds (`base` and `head`) Series by Series, or two engines, devices or Models (`by`)."""
     question = question_of(request, site, offset, limit)
     if question is None:
         raise BadInputError("base and head are needed: each a day (2026-11-29), a night's name, or the digest of a Build")
-    found = site.store.pages.differing(question)
-    shown = [documents.differing(row) for row in found.rows]
-    sides = {"base": question.base.name, "head": question.head.name}
-    return sides | {"counts": dict(found.counts), "offset": offset, "limit": limit, "series": shown}
+
+    def make() -> Response:
+        found = site.store.pages.differing(question)
+        base, head = question.base.name, question.head.name
+        total = found.counts.get(question.apart.value, 0) if question.apart else sum(found.counts.values())
+        sides = {"base": base, "head": head, "counts": dict(found.counts), "total": total, "offset": offset, "limit": limit}
+        means = to_json(list(judged.means(base, head, found.means)))
+        return JSONResponse(sides | {"series": [documents.differing(row) for row in found.rows], "means": means})
+
+    return kept(request, site.store.pages.version(), make)
 
 
 @router.get("/runs/{key}", responses=told(answers.OneRun))
-def one_run(key: RunKey, site: Here) -> Document:
+def one_run(request: Request, key: RunKey, site: Here) -> Response:
     """One Run with its Environment, device state and every raw Sample; of a long Run by try what it handed in."""
-    page = runs.find(site, key)
-    came = site.store.submissions.of_run(page.run.id)
-    return documents.run(page) | ({"submissions": to_json(came)} if came else {})
+
+    def make() -> Response:
+        page = runs.find(site, key)
+        came = site.store.submissions.of_run(page.run.id)
+        return JSONResponse(documents.run(page) | ({"submissions": to_json(came)} if came else {}))
+
+    return kept(request, site.snapshot(), make)
 
 
-@router.get("/regressions", responses=told(answers.RegressionPage))
-def list_regressions(site: Here, offset: Offset = 0, limit: Limit = 100, *, only_open: OnlyOpen = False) -> Document:
+@router.get("/regressions", openapi_extra=asking(NARROWED), responses=told(answers.RegressionPage))
+def list_regressions(  # a parameter of the address each
+    request: Request, site: Here, offset: Offset = 0, limit: Limit = 100, state: State = None, *, only_open: OnlyOpen = False
+) -> Response:
     """Regressions with their members and events, oldest first."""
-    rows = site.store.regressions.unanswered() if only_open else site.store.regressions.every()
-    shown = rows[offset : offset + limit]
-    return {"total": len(rows), "offset": offset, "limit": limit, "regressions": [documents.regression(row) for row in shown]}
+    wanted = {name: text(request, name) for name in NARROWED}
+
+    def make() -> Response:
+        rows = site.store.regressions.every(_states(state, only_open=only_open))
+        found = [row for row in rows if all(value in {"", getattr(row, name)} for name, value in wanted.items())]
+        shown = [documents.regression(row) for row in found[offset : offset + limit]]
+        return JSONResponse({"total": len(found), "offset": offset, "limit": limit, "regressions": shown})
+
+    return kept(request, site.store.pages.snapshot(), make)
 
 
-@router.get("/false-alarms")
-def list_false_alarms(site: Here) -> Document:
+def _states(state: RegressionState | None, *, only_open: bool) -> frozenset[RegressionState] | None:
+    if state is None:
+        return OPEN_STATES if only_open else None
+    return frozenset({state}) & OPEN_STATES if only_open else frozenset({state})
+
+
+@router.get("/false-alarms", responses=told(answers.FalseAlarms))
+def list_false_alarms(request: Request, site: Here) -> Response:
     """How often perfd was wrong in the last thirty days: A/A comparisons called different, suspects that were not reproduced."""
-    return believed.false_alarms(site, site.clock())
-
-
-@router.get("/status", responses=told(answers.Status))
-def status(site: Here) -> Document:
-    """Last night and next night, what is missing, queue, workers."""
     now = site.clock()
-    found = site.store.pages.status()
-    waiting = queue(found)
-    return {
-        "now": iso(now),
-        "sentence": night_sentence(found.last_night, now),
-        "last_night": _night(found.last_night) if found.last_night else None,
-        "next_night": iso(site.next_night(now)),
-        "queue": waiting | {"oldest": iso(waiting["oldest"]) if waiting["oldest"] else None},
-        "workers": to_json(found.workers),
-        "regressions_open": len(site.store.regressions.unanswered()),
-    }
-
-
-def _night(night: NightSummary) -> Document:
-    return {
-        "name": night.row.occasion.name,
-        "due_at": iso(night.row.occasion.nominal_at),
-        "state": night.row.state.value,
-        "closed_at": iso(night.row.closed_at) if night.row.closed_at else None,
-        "runs": dict(night.row.runs),
-        "unmeasured": unmeasured(night.row),
-        "missing": [{"run": one.key, "state": one.state.value, "reason": one.reason} for one in without_result(night)],
-        "verdicts": {outcome.value: number for outcome, number in night.verdict_counts.items()},
-        "findings": to_json(night.findings),
-    }
+    made_of = f"{site.snapshot()} {now:%Y-%m-%dT%H:%M}"
+    return kept(request, made_of, lambda: JSONResponse(believed.false_alarms(site, now)))

@@ -24,12 +24,15 @@ from perfd.site import (
     explore,
     exports,
     feed,
+    files,
+    files_of_one,
     health,
     home,
     hooks,
+    how,
     kernels,
     launches,
-    how,
+    lists,
     login,
     manual,
     metrics,
@@ -39,14 +42,15 @@ from perfd.site import (
     results,
     runs,
     series,
+    standing,
     status,
     things,
     triage,
+    views,
     weekly,
 )
 from perfd.site.bodies import SmallBodies
 from perfd.site.headers import HeadAsGet, SecurityHeaders
-    views,
 from perfd.site.openapi import described
 from perfd.site.site import Site
 from perfd.site.static import KeptFiles, web_folder
@@ -58,19 +62,21 @@ from perfd.store import Store
 PAGES = (
     feed,  # before the exports, and these before the pages, whose addresses they end
     badges,
+    files,
+    files_of_one,
     exports,
     home,
     series,
+    how,
     charts,
     explore,
+    views,
     runs,
     builds,
     regressions,
     triage,
-    how,
     compare,
     kernels,
-    views,
     launches,
     status,
     weekly,
@@ -141,7 +147,8 @@ def create_app(
     app.include_router(how.api)
     app.include_router(views.api)
     app.include_router(results.router)
-    app.include_router(launches.api)
+    app.include_router(lists.router)
+    app.include_router(standing.router)
     app.include_router(news.router)
     app.mount("/static", KeptFiles(web_folder() / "static"))
     app.openapi = described(app, ordinary=app.openapi)  # type: ignore[method-assign]  # FastAPI's own way to amend it

@@ -4,11 +4,11 @@ import hashlib
 import secrets
 from dataclasses import replace
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header, Path
+from fastapi import APIRouter, Depends, Header, Path, Request
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 
 from perfd.domain.account import Right, Visitor
 from perfd.domain.codec import to_json
@@ -16,10 +16,11 @@ from perfd.domain.occasion import Occasion
 from perfd.domain.pull import ComparisonAsked, Delivery
 from perfd.domain.run import OccasionKind
 from perfd.errors import BadInputError
+from perfd.site import answers, compare
+from perfd.site.answers import told
+from perfd.site.fresh import kept
 from perfd.site.parameters import MOST_CHARACTERS
 from perfd.site.site import Here, Site
-from perfd.site.templates import short
-from perfd.site.troubles import NotHereError
 from perfd.site.visitors import Asking
 from perfd.site.writing import check_own, check_scope, needs
 
@@ -45,7 +46,7 @@ class Question(BaseModel):
     suites: Annotated[tuple[Name, ...], Field(max_length=20)] = ()
 
 
-@router.post("/comparisons", status_code=202, responses={202: {}, 400: {}, 401: {}, 403: {}})
+@router.post("/comparisons", status_code=202, responses={202: {"model": answers.Asked}, 400: {}, 401: {}, 403: {}})
 def ask(
     visitor: Annotated[Visitor, Depends(needs(Right.COMPARE))], question: Question, site: Here, again: Key = ""
 ) -> JSONResponse:
@@ -61,22 +62,19 @@ def ask(
     return JSONResponse({"comparison": name}, 202)
 
 
-@router.get("/comparisons/{name:path}", responses={400: {}, 404: {}})
-def told(name: ComparisonName, site: Here, visitor: Asking) -> dict[str, Any]:
+@router.get("/comparisons/{name:path}", responses=told(answers.Comparison))
+def one_comparison(request: Request, name: ComparisonName, site: Here, visitor: Asking) -> Response:
     """How far the comparison is: its state, its Runs by state, what went wrong, and its report once there is one."""
     if len(name) > MOST_CHARACTERS or not name.isprintable():
         raise BadInputError("a comparison is named by its occasion, such as compare:2026-11-29T02:00:00Z:LABEL")
     check_own(visitor, site, name, new=False)
-    found = site.store.pages.occasion_named(name)
-    if found is None or found.row.occasion.kind is not OccasionKind.COMPARE:
-        raise NotHereError(f"There is no comparison {short(name, 100)}.")
-    return {
-        "comparison": name,
-        "state": found.row.state.value,
-        "runs": dict(found.row.runs),
-        "findings": to_json(found.findings),
-        "report": found.row.report,
-    }
+
+    def make() -> Response:
+        row = (found := compare.find(site, name)).row
+        words = {"comparison": name, "state": row.state.value, "runs": dict(row.runs)}
+        return JSONResponse(words | {"findings": to_json(found.findings), "report": row.report})
+
+    return kept(request, site.store.pages.snapshot(), make)
 
 
 def _before(site: Site, key: str, event: ComparisonAsked) -> tuple[datetime, str]:

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from fastapi import Request
 from starlette.responses import HTMLResponse
 
+from perfd.domain.results import MetricSamples
 from perfd.errors import BadInputError
 from perfd.site.choosing import WORDS, chosen_of, parts_of
 from perfd.site.drawing import strip
@@ -87,8 +88,8 @@ def line(row: Differing) -> dict[str, Any]:
     other = "" if row.base_series in {0, row.info.id} else f"?with={row.base_series}"
     return {
         "id": row.info.id,
-        "address": f"/series/{row.info.id}{other}",
         "base_id": row.base_series or row.info.id,
+        "address": f"/series/{row.info.id}{other}",
         "interval": _between(row),
         "metric": row.info.metric.name,
         "workload": row.info.workload_name,
@@ -135,8 +136,8 @@ def _mean_words(one: CommonMean, request: Request) -> dict[str, Any]:
     }
 
 
-def _strips(request: Request, site: Site, question: Question) -> dict[str, Any] | None:
-    """The raw Samples behind both numbers of the Series that the address names, on one scale; raises NotHereError."""
+def samples_of(request: Request, site: Site, question: Question) -> tuple[MetricSamples, MetricSamples] | None:
+    """Those of the Series that the address names as `samples`; absent where it names none. Raises NotHereError."""
     asked = text(request, "samples")
     if not asked:
         return None
@@ -145,6 +146,14 @@ def _strips(request: Request, site: Site, question: Question) -> dict[str, Any] 
     found = site.store.pages.samples_between(question, int(asked))
     if found is None:
         raise NotHereError(f"Series {asked} has no raw Samples on both sides.")
+    return found
+
+
+def _strips(request: Request, site: Site, question: Question) -> dict[str, Any] | None:
+    """The raw Samples behind both numbers of the Series that the address names, on one scale; raises as `samples_of`."""
+    found = samples_of(request, site, question)
+    if found is None:
+        return None
     scale = scale_of(found[0].unit, [value for one in found for value in one.values])
     ends = [value for one in found for value in one.values]
     span = (min(ends), max(ends))
@@ -159,7 +168,7 @@ def _strips(request: Request, site: Site, question: Question) -> dict[str, Any] 
         }
         for word, one in zip((question.base.words, question.head.words), found, strict=True)
     ]
-    return {"metric": found[0].name, "unit": scale.unit, "rows": rows, "series": int(asked)}
+    return {"metric": found[0].name, "unit": scale.unit, "rows": rows, "series": int(text(request, "samples"))}
 
 
 def _part_side(site: Site, by: str, name: str) -> Side:

@@ -9,7 +9,7 @@ from starlette.responses import HTMLResponse
 from perfd.domain.device import DeviceRow, Quarantine
 from perfd.site.rows import run_label
 from perfd.site.runs import device_states, flat
-from perfd.site.site import Here
+from perfd.site.site import Here, Site
 from perfd.site.troubles import NotHereError
 from perfd.store.records import RunRow
 
@@ -28,9 +28,7 @@ def devices(site: Here) -> HTMLResponse:
 @router.get("/devices/{device_id}")
 def device(device_id: DeviceId, site: Here) -> HTMLResponse:
     """The page of one device."""
-    row = site.store.devices.read(device_id)
-    if row is None:
-        raise NotHereError(f"There is no device {device_id}.")
+    row = find(site, device_id)
     page = site.store.devices.page(row.device)
     columns, states = device_states(page.states, page.states[0].at if page.states else None)
     return site.pages.show(
@@ -47,6 +45,14 @@ def device(device_id: DeviceId, site: Here) -> HTMLResponse:
         state_words=columns,
         states=states,
     )
+
+
+def find(site: Site, device_id: int) -> DeviceRow:
+    """The device; raises NotHereError where there is none."""
+    row = site.store.devices.read(device_id)
+    if row is None:
+        raise NotHereError(f"There is no device {device_id}.")
+    return row
 
 
 def sentence(rows: Sequence[DeviceRow]) -> str:

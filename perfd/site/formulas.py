@@ -1,8 +1,8 @@
 """Formulas of the address over Series, day by day: each a line to be drawn, and its last value in words."""
 
 import json
-from collections.abc import Sequence
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,8 @@ from perfd.store.pages import Daily
 from perfd.store.records import SeriesInfo
 
 MOST = 4
+Values = list[tuple[date, float]]
+"""Days on which a formula has a value, in order."""
 
 
 def formulas_of(request: Request) -> list[Formula]:
@@ -33,7 +35,12 @@ def formulas_of(request: Request) -> list[Formula]:
 
 
 def drawn(site: Site, formulas: Sequence[Formula]) -> list[dict[str, Any]]:
-    """Each formula with its values by day; raises NotHereError for a Series that is none or has no Points."""
+    """Each formula as a line to be drawn; raises NotHereError for a Series that is none or has no Points."""
+    return [_one(*one) for one in daily(site, formulas)]
+
+
+def daily(site: Site, formulas: Sequence[Formula]) -> list[tuple[Formula, Values, dict[int, SeriesInfo]]]:
+    """Each formula with its values by day and what its Series are; raises NotHereError as `drawn` does."""
     named = sorted({number for one in formulas for number in one.series})
     if not named:
         return []
@@ -41,15 +48,18 @@ def drawn(site: Site, formulas: Sequence[Formula]) -> list[dict[str, Any]]:
     missing = [f"s{number}" for number in named if number not in rows]
     if missing:
         raise NotHereError(f"A formula names {', '.join(missing)}, and there is no such Series with Points.")
-    daily = site.store.pages.daily(named)
-    return [_one(formula, rows, daily) for formula in formulas]
+    found = site.store.pages.daily(named)
+    return [(formula, _values(formula, found), rows) for formula in formulas]
 
 
-def _one(formula: Formula, rows: dict[int, SeriesInfo], daily: dict[int, Daily]) -> dict[str, Any]:
-    days = sorted({day for number in formula.series for day in daily[number].days})
+def _values(formula: Formula, found: Mapping[int, Daily]) -> Values:
+    days = sorted({day for number in formula.series for day in found[number].days})
     at = {day: place for place, day in enumerate(days)}
-    values = formula.over({number: _column(daily[number], at) for number in formula.series})
-    known = [(day, float(value)) for day, value in zip(days, values, strict=True) if np.isfinite(value)]
+    values = formula.over({number: _column(found[number], at) for number in formula.series})
+    return [(day, float(value)) for day, value in zip(days, values, strict=True) if np.isfinite(value)]
+
+
+def _one(formula: Formula, known: Values, rows: Mapping[int, SeriesInfo]) -> dict[str, Any]:
     scale = scale_of("", [value for _, value in known])
     seconds = [int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) for day, _ in known]
     line = {"id": 0, "label": formula.text, "size": 1.0, "unit": "", "decimals": scale.decimals}
@@ -65,13 +75,13 @@ def _one(formula: Formula, rows: dict[int, SeriesInfo], daily: dict[int, Daily])
     }
 
 
-def _column(one: Daily, at: dict[Any, int]) -> Column:
+def _column(one: Daily, at: Mapping[date, int]) -> Column:
     column = np.full(len(at), np.nan)
     column[[at[day] for day in one.days]] = one.values
     return column
 
 
-def _sentence(formula: Formula, known: list[tuple[Any, float]], before: float | None) -> str:
+def _sentence(formula: Formula, known: Values, before: float | None) -> str:
     if not known:
         return f"{short(formula.text, 120)}: no day on which all of its Series were measured and no divisor was zero."
     day, value = known[-1]

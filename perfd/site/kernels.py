@@ -7,13 +7,11 @@ from fastapi import APIRouter
 from starlette.responses import HTMLResponse
 
 from perfd.domain.metric import MetricKind
-from perfd.domain.subject import SubjectKind
-from perfd.domain.suite import WorkloadClass
 from perfd.site.numbers import Scale, effect_between, scale_of
 from perfd.site.rows import effect_word
 from perfd.site.sentences import plural
+from perfd.site.sheets.kernels import kernel_rows, place
 from perfd.site.site import Here
-from perfd.store import SeriesFilter
 from perfd.store.records import SeriesRow
 
 router = APIRouter()
@@ -63,10 +61,8 @@ class KernelTables:
 @router.get("/kernels")
 def kernels(site: Here) -> HTMLResponse:
     """The page."""
-    wanted = SeriesFilter(workload_class=WorkloadClass.KERNEL.value)
-    rows = [row for row in site.store.pages.series_rows(wanted) if row.info.subject_kind is SubjectKind.KERNEL]
-    timed_runs = [row.latest.run_id for row in rows if row.info.metric.kind is MetricKind.SPEED]
-    found = kernel_tables(rows, site.store.pages.of_floor(timed_runs))
+    rows, of_floor = kernel_rows(site.store)
+    found = kernel_tables(rows, of_floor)
     timed = any(row.info.metric.kind is MetricKind.SPEED for row in rows)
     return site.pages.show(
         "kernels.html",
@@ -104,12 +100,6 @@ def kernel_tables(rows: Iterable[SeriesRow], of_floor: Mapping[int, float]) -> l
         )
         for name, kinds in sorted(by_kernel.items())
     ]
-
-
-def place(row: SeriesRow) -> tuple[str, str]:
-    """Section and column of a Series: Workloads of Kernels are named "op/static/sm_90"."""
-    parts = row.info.workload_name.split("/", 2)
-    return (parts[1], parts[2]) if len(parts) == 3 else ("other", row.info.workload_name)
 
 
 def _kind_order(kind: str) -> tuple[int, str]:

@@ -19,7 +19,6 @@ from perfd.store.launch_rows import LaunchRow
 
 MOST_BESIDE = 8
 router = APIRouter()
-api = APIRouter(prefix="/api/v1")
 LaunchId = Annotated[int, Path(ge=1, le=2**63 - 1, description="The number in the Launch's address.")]
 Chosen = Annotated[list[int] | None, Query(alias="with", description="Numbers of Launches to lay side by side.")]
 Document = dict[str, Any]
@@ -28,15 +27,14 @@ Document = dict[str, Any]
 @router.get("/launches")
 def launches(site: Here, chosen: Chosen = None) -> HTMLResponse:
     """The list; with Launches named in the address, these side by side."""
-    now = site.clock()
-    reports = [_report(site, row, now) for row in site.store.launches.every()]
-    beside = [one for one in reports if one["number"] in (chosen or ())][:MOST_BESIDE]
+    found = reports(site)
+    beside = chosen_of(found, chosen)
     return site.pages.show(
         "launches.html",
         here="/launches",
-        sentence=_sentence(reports),
-        alarms=[alarm for one in reports for alarm in one["alarms"]],
-        launches=reports,
+        sentence=_sentence(found),
+        alarms=[alarm for one in found for alarm in one["alarms"]],
+        launches=found,
         chosen={one["number"] for one in beside},
         beside=beside,
         lines=[_beside_words(line) for line in side_by_side(beside)] if beside else [],
@@ -46,7 +44,7 @@ def launches(site: Here, chosen: Chosen = None) -> HTMLResponse:
 @router.get("/launches/{number}")
 def launch(number: LaunchId, site: Here) -> HTMLResponse:
     """The page of one Launch."""
-    report = _report(site, _find(site, number), site.clock())
+    report = report_of(site, number)
     return site.pages.show(
         "launch.html",
         here="/launches",
@@ -58,25 +56,28 @@ def launch(number: LaunchId, site: Here) -> HTMLResponse:
     )
 
 
-@api.get("/launches")
-def list_launches(site: Here) -> Document:
-    """Every Launch with its whole report, the newest first."""
+def reports(site: Site) -> list[Document]:
+    """The whole report of every Launch, the newest first."""
     now = site.clock()
-    reports = [_report(site, row, now) for row in site.store.launches.every()]
-    return {"total": len(reports), "launches": reports}
+    return [_report(site, row, now) for row in site.store.launches.every()]
 
 
-@api.get("/launches/{number}")
-def one_launch(number: LaunchId, site: Here) -> Document:
-    """One Launch: days, classes, what changed, what Changes brought, roofline, and the list of what is left to do."""
-    return _report(site, _find(site, number), site.clock())
-
-
-def _find(site: Site, number: int) -> LaunchRow:
+def report_of(site: Site, number: int) -> Document:
+    """The whole report of one Launch; raises NotHereError where there is none."""
     found = site.store.launches.numbered(number)
     if found is None:
         raise NotHereError(f"There is no Launch {number}.")
-    return found
+    return _report(site, found, site.clock())
+
+
+def chosen_of(found: Sequence[Document], chosen: Sequence[int] | None) -> list[Document]:
+    """Those that the address names, to be laid side by side."""
+    return [one for one in found if one["number"] in (chosen or ())][:MOST_BESIDE]
+
+
+def quality(report: Mapping[str, Any]) -> str:
+    """The floor of quality on its newest day that was held against the first; "" where there is none yet."""
+    return str(((newest(report) or {}).get("quality") or {}).get("floor", ""))
 
 
 def _report(site: Site, row: LaunchRow, now: datetime) -> Document:

@@ -14,8 +14,9 @@ from perfd.domain.run import RunState
 from perfd.domain.verdict import Outcome
 from perfd.site import sentences
 from perfd.site.alarms import late
+from perfd.site.sheets.service import GONE_AFTER
 from perfd.site.site import Here, Site
-from perfd.site.status import BUSY_OVER, GONE_AFTER
+from perfd.site.status import BUSY_OVER
 from perfd.store.records import QueueRow, Status
 
 router = APIRouter()

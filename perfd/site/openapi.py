@@ -46,4 +46,16 @@ def _described(document: dict[str, Any]) -> dict[str, Any]:
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
     document["x-perfd"] = "docs/api.md"
-    return document
+    told: dict[str, Any] = _without_tuples(document)
+    return told
+
+
+def _without_tuples(schema: Any) -> Any:
+    """Pairs as lists of a length: readers of OpenAPI 3.0, schemathesis among them, know no `prefixItems`."""
+    if isinstance(schema, list):
+        return [_without_tuples(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    plain = {name: _without_tuples(one) for name, one in schema.items() if name != "prefixItems"}
+    kinds = schema.get("prefixItems", ())
+    return plain | {"items": kinds[0]} if kinds and all(one == kinds[0] for one in kinds) else plain

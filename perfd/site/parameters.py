@@ -2,8 +2,8 @@
 
 import re
 import unicodedata
-from collections.abc import Callable
-from typing import Annotated
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import Depends, Path, Query, Request
@@ -54,6 +54,17 @@ def text(request: Request, name: str) -> str:
     if any(unicodedata.category(character) in {"Cc", "Cs"} for character in value):
         raise BadInputError(f"{name} holds a control character, which no name has")
     return value.strip()
+
+
+def asked(name: str, sentence: str, *, required: bool = False, words: Sequence[str] = ()) -> dict[str, Any]:
+    """A query parameter that `text` reads, as OpenAPI is told of it."""
+    schema: dict[str, Any] = {"type": "string", "maxLength": MOST_CHARACTERS} | ({"enum": ["", *words]} if words else {})
+    return {"name": name, "in": "query", "required": required, "schema": schema, "description": sentence}
+
+
+def asking(sentences: Mapping[str, str]) -> dict[str, list[dict[str, Any]]]:
+    """Such parameters by their names, as `openapi_extra` of a route takes them."""
+    return {"parameters": [asked(name, sentence) for name, sentence in sentences.items()]}
 
 
 def digest(value: str, what: str) -> str:

@@ -35,12 +35,22 @@ def columns(site: Site, night: NightSummary | None, now: datetime, version: str)
     if night is None:
         return []
     last = night.row.occasion.nominal_at
-    spans = site.store.pages.spans({days: last - timedelta(days=days - 1, hours=1) for days in (1, *DAYS)})
-    hour = now.replace(minute=0, second=0, microsecond=0)  # a Point is old after three days, and nobody counts their seconds
-    movements = site.memory.fact(("movements", version, hour), lambda: site.store.pages.movements(hour))
-    moved = {found.days: _moved(found) for found in movements}
+    spans = site.store.pages.spans(beginnings(night))
+    moved = {found.days: _moved(found) for found in movements(site, now, version)}
     moved[1] = tuple((outcome.value, number) for outcome, number in night.verdict_counts.items())
     return [_column(site, span, moved[days], last, now) for days, span in spans.items()]
+
+
+def beginnings(night: NightSummary) -> dict[int, datetime]:
+    """From which moment on the nights of each span are due, the last night included."""
+    last = night.row.occasion.nominal_at
+    return {days: last - timedelta(days=days - 1, hours=1) for days in (1, *DAYS)}
+
+
+def movements(site: Site, now: datetime, version: str) -> tuple[Movement, Movement]:
+    """How many Series stand better or worse than so many days before; remembered while no Series moves."""
+    hour = now.replace(minute=0, second=0, microsecond=0)  # a Point is old after three days, and nobody counts their seconds
+    return site.memory.fact(("movements", version, hour), lambda: site.store.pages.movements(hour))
 
 
 def _column(site: Site, span: Span, moved: tuple[tuple[str, int], ...], last: datetime, now: datetime) -> Column:

@@ -10,13 +10,13 @@ from perfd.domain.purpose import HEAD_START, purpose_of
 from perfd.domain.run import RunState
 from perfd.site import alarms, devices, sentences
 from perfd.site.rows import run_label
+from perfd.site.sheets.service import GONE_AFTER
 from perfd.site.site import Here, Site
 from perfd.store.records import NightSummary, OccasionRow, RunRow, Status, WaitingRow
 
 router = APIRouter()
 MOST_MISSING = 200
 NIGHTS = 30
-GONE_AFTER = timedelta(minutes=10)
 BUSY_OVER = timedelta(hours=24)
 """The span over which it is told how busy a device was."""
 

@@ -1,13 +1,15 @@
 """The tables of the pages with every column and in base units, to be taken away; `perfd export` writes the same."""
 
-from collections.abc import Iterable
-from datetime import UTC, datetime
+from collections.abc import Iterable, Sequence
+from datetime import UTC, date, datetime
 
+from perfd.domain.build import BuildSpec
+from perfd.domain.results import MetricSamples
 from perfd.domain.table import Kind, Table, table
 from perfd.errors import BadInputError
 from perfd.store import SeriesFilter, Store
 from perfd.store.pages import Question
-from perfd.store.records import RegressionRow, RunPage, RunRow, SeriesInfo
+from perfd.store.records import RegressionRow, RunPage, RunRow, SeriesInfo, SeriesRow
 
 T, N, W, AT = Kind.TEXT, Kind.NUMBER, Kind.WHOLE, Kind.TIME
 MOST_POINTS = 1_000_000
@@ -25,6 +27,16 @@ RUN = {
 
 def series(store: Store, wanted: SeriesFilter) -> Table:
     """Every Series that matches, with its last Point and its last Verdict."""
+    return _series(store.pages.series_rows(wanted))
+
+
+def some_series(store: Store, ids: Sequence[int]) -> Table:
+    """The same of these Series, in this order; those without a Point are left out."""
+    found = {row.info.id: row for row in store.pages.some_rows(ids)}
+    return _series(found[one] for one in ids if one in found)
+
+
+def _series(rows: Iterable[SeriesRow]) -> Table:
     columns = IDENTITY | {"value": N, "low": N, "high": N, "n": W, "revision": T, "run": T, "measured_at": AT, "previous": N}
     return table(
         "series",
@@ -45,7 +57,7 @@ def series(store: Store, wanted: SeriesFilter) -> Table:
                     else (None,) * 4
                 ),
             )
-            for row in store.pages.series_rows(wanted)
+            for row in rows
         ),
     )
 
@@ -80,6 +92,29 @@ def samples(page: RunPage) -> Table:
         for place, value in enumerate(one.values)
     )
     return table("samples", columns, rows)
+
+
+def sides(base: MetricSamples, head: MetricSamples) -> Table:
+    """Every raw Sample behind both numbers of one line of a comparison."""
+    columns = {"side": T, "metric": T, "unit": T, "place": W, "value": N}
+    rows = (
+        (side, one.name, one.unit, place, value)
+        for side, one in (("base", base), ("head", head))
+        for place, value in enumerate(one.values)
+    )
+    return table("samples", columns, rows)
+
+
+def ingredients(spec: BuildSpec) -> Table:
+    """What a Build is made of: tools and packages with their versions."""
+    parts = (("tool", spec.toolchain), ("package", spec.dependencies))
+    rows = ((spec.digest, kind, name, version) for kind, named in parts for name, version in sorted(named.items()))
+    return table("ingredients", {"build": T, "kind": T, "name": T, "version": T}, rows)
+
+
+def formulas(rows: Iterable[tuple[str, date, float]]) -> Table:
+    """The values of formulas by day."""
+    return table("formulas", {"formula": T, "day": T, "value": N}, ((text, day.isoformat(), value) for text, day, value in rows))
 
 
 def runs(rows: Iterable[RunRow]) -> Table:

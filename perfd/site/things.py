@@ -1,22 +1,21 @@
-"""JSON of single things under /api/v1: Runs, Builds, devices, one Regression; api.py has the Series."""
+"""JSON of single things under /api/v1: Runs, Builds, one Regression; api.py has the Series."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import JSONResponse, Response
 
 from perfd.domain.codec import to_json
 from perfd.domain.run import RunState
-from perfd.site import answers, builds, devices, documents
+from perfd.site import answers, builds, documents, regressions
 from perfd.site.answers import told
-from perfd.site.devices import DeviceId
 from perfd.site.fresh import kept
 from perfd.site.parameters import MOST_CHARACTERS, BuildName, Limit, Offset, RegressionId, RunKey, text
 from perfd.site.reproduce import recipe
 from perfd.site.runs import find
+from perfd.site.sheets import judged
 from perfd.site.site import Here
 from perfd.site.templates import iso
-from perfd.site.troubles import NotHereError
 from perfd.store.pages.run_list import RunFilter
 
 router = APIRouter(prefix="/api/v1")
@@ -49,10 +48,9 @@ def list_runs(  # noqa: PLR0917  # a parameter of the address each
 
 
 @router.get("/runs/{key}/reproduce", responses=told(answers.Reproduce))
-def reproduce(key: RunKey, site: Here) -> dict[str, Any]:
+def reproduce(request: Request, key: RunKey, site: Here) -> Response:
     """The one command that measures a Run again, and everything that its numbers depend on."""
-    found: dict[str, Any] = to_json(recipe(find(site, key)))
-    return found
+    return kept(request, site.snapshot(), lambda: JSONResponse(to_json(recipe(find(site, key)))))
 
 
 @router.get("/builds/{name}", responses=told(answers.OneBuild))
@@ -76,30 +74,20 @@ def one_build(request: Request, name: BuildName, site: Here) -> Response:
     return kept(request, site.store.pages.snapshot(), make)
 
 
-@router.get("/devices", responses=told(answers.Devices))
-def list_devices(site: Here) -> dict[str, Any]:
-    """Devices and how they stand: ready, refused or quarantined, why and since when."""
-    return {"devices": [to_json(devices.words(row)) for row in site.store.devices.rows()]}
-
-
-@router.get("/devices/{device_id}")
-def one_device(device_id: DeviceId, site: Here) -> dict[str, Any]:
-    """One device with its quarantines."""
-    row = site.store.devices.read(device_id)
-    if row is None:
-        raise NotHereError(f"There is no device {device_id}.")
-    quarantines = to_json(site.store.devices.quarantines(row.device))
-    return {**to_json(devices.words(row)), "quarantines": quarantines}
-
-
-@router.get("/regressions/{regression_id}", responses=told(answers.Regression))
+@router.get("/regressions/{regression_id}", responses=told(answers.OneRegression))
 def one_regression(request: Request, regression_id: RegressionId, site: Here) -> Response:
-    """One Regression with its members and everything that happened to it."""
+    """One Regression with its members, everything that happened to it, the commits of its range, and its bisections."""
 
     def make() -> Response:
-        row = site.store.regressions.read(regression_id)
-        if row is None:
-            raise NotHereError(f"There is no Regression {regression_id}.")
-        return JSONResponse(documents.regression(row))
+        row = regressions.find(site, regression_id)
+        steps = site.store.pages.last_steps([row.id])
+        found = site.store.pages.commits(row.members[0][1].id) if row.members else None
+        standing = to_json(regressions.standing(row, steps.get(row.id), site.clock()))
+        del standing["seen"]
+        beside = {
+            "commits": list(judged.commits(row.id, found)),
+            "bisection": list(judged.steps(site.store.bisects.of_regression(row.id))),
+        }
+        return JSONResponse(documents.regression(row) | standing | to_json(beside))
 
-    return kept(request, site.store.pages.snapshot(), make)
+    return kept(request, f"{site.store.pages.snapshot()} {site.clock():%Y-%m-%d}", make)

@@ -9,6 +9,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, Response
 
+from perfd.domain.codec import to_json
 from perfd.domain.run import RunState
 from perfd.domain.subject import brief
 from perfd.domain.verdict import OPEN_STATES, ChangeStatus
@@ -20,7 +21,9 @@ from perfd.site.parameters import text
 from perfd.site.regressions import standing, words
 from perfd.site.rows import change_word, label
 from perfd.site.sentences import plural
+from perfd.site.sheets import judged, service
 from perfd.site.site import Here, Site
+from perfd.site.templates import iso
 from perfd.store.records import ChangeRow, OccasionRow, RegressionRow, SeriesInfo
 
 router = APIRouter()
@@ -56,16 +59,25 @@ def report_as_markdown(request: Request, site: Here) -> Response:
 
 
 def week_of(request: Request, site: Site) -> Week:
-    """The week that the address names, or the one of the moment; raises BadInputError."""
+    """The week that the address names, else `last_week`; raises BadInputError."""
     asked = text(request, "week")
     if not asked:
-        return _week(site.clock().astimezone(UTC).date())
+        return last_week(site)
     named = _WEEK.fullmatch(asked)
     try:
         monday = date.fromisocalendar(int(named[1]), int(named[2]), 1) if named else date.fromisoformat(asked)
         return _week(monday)
     except (ValueError, OverflowError) as error:
         raise BadInputError("week is a week such as 2026-W11, or a day in it such as 2026-03-14") from error
+
+
+def last_week(site: Site) -> Week:
+    """The last complete week; the one under way where nothing was measured or judged in it, such as in perfd's first."""
+    today = site.clock().astimezone(UTC).date()
+    before = _week(today - timedelta(days=7))
+    pages = site.store.pages
+    told = pages.nights_between(before.start, before.stop) or pages.found_between(before.start, before.stop)
+    return before if told else _week(today)
 
 
 def _week(day: date) -> Week:
@@ -144,6 +156,31 @@ def _change(info: SeriesInfo, change: ChangeRow) -> dict[str, Any]:
         "title": change.title,
         "regression": change.regression_id,
     }
+
+
+def document(site: Site, week: Week) -> dict[str, Any]:
+    """The report as JSON, in base units, with its Markdown."""
+    report, pages = told(site, week), site.store.pages
+    found = pages.found_between(week.start, week.stop)
+    worse, better = ([judged.change(*one) for one in found if one[1].worse is is_worse] for is_worse in (True, False))
+    return {
+        "week": week.name,
+        "start": iso(week.start),
+        "stop": iso(week.stop),
+        "sentence": report["sentence"],
+        "worse": to_json(worse),
+        "better": to_json(better),
+        "left": [_regression(one) for one in report["left"]],
+        "closed": [_regression(one) for one in report["closed"]],
+        "nights": to_json(list(service.nights(pages.nights_between(week.start, week.stop)))),
+        "false_alarms": report["believed"],
+        "markdown": markdown(report),
+    }
+
+
+def _regression(one: dict[str, Any]) -> dict[str, Any]:
+    names = ("id", "title", "state", "owner", "subject", "revision")
+    return {name: one[name] for name in names} | {name: iso(one[name]) for name in ("opened_at", "moved_at")}
 
 
 def markdown(report: dict[str, Any]) -> str:

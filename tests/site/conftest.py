@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 from launched_site import READ_AT, released, told
+from people_world import known
 from screens import chromium, missing
 from served_site import LEVELS, served
-from site_history import History
+from site_history import History, two_models
 
+from perfd.config import SiteConfig
 from perfd.store import Store, make_engine
 
 if TYPE_CHECKING:
@@ -88,6 +90,22 @@ def launched(new_store: Callable[[], Store], tmp_path_factory: pytest.TempPathFa
     store = new_store()
     told(released(store, tmp_path_factory.mktemp("launched")))
     with served(store, READ_AT) as address, httpx.Client(base_url=address, timeout=60) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def quantised(new_store: Callable[[], Store], browse: Browse) -> httpx.Client:
+    """Series 1 to 7 of one quantisation, 8 to 14 of another."""
+    store = new_store()
+    two_models(History(store))
+    return browse(store)
+
+
+@pytest.fixture(scope="session")
+def strange(filled_store: Store) -> Iterator[httpx.Client]:
+    """The filled site, which takes nobody for the person who sits at it."""
+    access = SiteConfig(loopback=False)
+    with known(filled_store, access=access) as people, httpx.Client(base_url=people.address, timeout=60) as client:
         yield client
 
 

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -217,3 +217,15 @@ class History:
             self.store.occasions.move(occasion, OccasionState.PLANNED, OccasionState.JUDGED, now)
             report(self.context(now))
         return occasion
+
+
+def two_models(history: History) -> None:
+    """Every night measures one Model in two quantisations."""
+    other = replace(MODEL, quantisation="Q8_0")
+    for number in range(6):
+        for model, hours in ((MODEL, 0), (other, 3)):
+            occasion = replace(history.occasion(number), nominal_at=history.occasion(number).nominal_at + timedelta(hours=hours))
+            now = history.plan(occasion, number, kernels=False, model=model)
+            history.build(now)
+            history.measure(occasion, now, 1.0 if model is MODEL else 1.3)
+            history.close(now + timedelta(minutes=20))

@@ -21,7 +21,8 @@ GETS = [
     "/api/v1/runs/{key}", "/api/v1/runs/{key}/reproduce", "/api/v1/builds/{name}", "/api/v1/devices",
     "/api/v1/devices/{device_id}", "/api/v1/regressions",
     "/api/v1/regressions/{regression_id}", "/api/v1/false-alarms", "/api/v1/news", "/api/v1/status", "/api/v1/launches",
-    "/api/v1/launches/{number}", "/api/v1/comparisons/{name}",
+    "/api/v1/launches/{number}", "/api/v1/comparisons", "/api/v1/comparisons/{name}", "/api/v1/kernels", "/api/v1/nights",
+    "/api/v1/spans", "/api/v1/report", "/api/v1/formulas", "/api/v1/series/{series_id}/reproduce",
 ]  # fmt: skip
 POSTS = ["/api/v1/results", "/api/v1/comparisons"]
 OPERATIONS = [*((path, "GET") for path in GETS), *((path, "POST") for path in POSTS)]
@@ -56,6 +57,7 @@ def test_every_answer_is_what_the_document_promises(contract: BaseSchema, path: 
 def test_answers_of_what_is_there_are_as_promised(contract: BaseSchema, asked: httpx.Client) -> None:
     points = asked.get("/api/v1/series/1").json()["points"]
     run, build = {"key": points["run"][0]}, {"name": points["build"][0]}
+    compared = asked.get("/api/v1/comparisons").json()["comparisons"][-1]
     there: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         ("/api/v1/series/{series_id}", {"series_id": 1}, {}),
         ("/api/v1/series", {}, {"class": "chat"}),
@@ -66,6 +68,12 @@ def test_answers_of_what_is_there_are_as_promised(contract: BaseSchema, asked: h
         ("/api/v1/regressions/{regression_id}", {"regression_id": 1}, {}),
         ("/api/v1/devices/{device_id}", {"device_id": 1}, {}),
         ("/api/v1/compare", {}, {"base": points["build"][0], "head": points["build"][-1]}),
+        ("/api/v1/regressions", {}, {"state": "detected"}),
+        ("/api/v1/latest", {}, {"class": "nothing"}),
+        ("/api/v1/comparisons/{name}", {"name": compared["name"]}, {}),
+        ("/api/v1/report", {}, {"week": "2026-W11"}),
+        ("/api/v1/formulas", {}, {"f": "s1 / s2"}),
+        *((f"/api/v1/{name}", {}, {}) for name in ("devices", "kernels", "nights", "spans", "comparisons", "status", "latest")),
     ]
     for path, where, query in there:
         answer = contract[path]["GET"].Case(path_parameters=where, query=query).call_and_validate(checks=CHECKS)
@@ -96,7 +104,7 @@ def test_every_answer_that_a_page_shows_is_found(asked: httpx.Client) -> None:
     assert (3, {"done"}) == (len(listed["runs"]), {one["state"] for one in listed["runs"]})
     assert listed["total"] > 3
     one = asked.get("/api/v1/regressions").json()["regressions"][0]
-    assert one == asked.get(f"/api/v1/regressions/{one['id']}").json()
+    assert one.items() <= asked.get(f"/api/v1/regressions/{one['id']}").json().items()
 
 
 def test_a_comparison_that_is_asked_again_under_its_key_is_the_same(asked: httpx.Client) -> None:

@@ -4,31 +4,17 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
 from html import unescape
 
 import httpx
 import pytest
-from site_history import HOSTILE, MODEL, History, spec
+from site_history import HOSTILE, History, spec, two_models
 from test_pages import words
 
 from perfd.domain.metric import METRICS
 from perfd.domain.subject import SubjectKind
 from perfd.site.kernels import kernel_tables
 from perfd.store import Store
-
-OTHER = replace(MODEL, quantisation="Q8_0")
-
-
-def two_models(history: History) -> None:
-    """Every night measures one Model in two quantisations."""
-    for number in range(6):
-        for model, hours in ((MODEL, 0), (OTHER, 3)):
-            occasion = replace(history.occasion(number), nominal_at=history.occasion(number).nominal_at + timedelta(hours=hours))
-            now = history.plan(occasion, number, kernels=False, model=model)
-            history.build(now)
-            history.measure(occasion, now, 1.0 if model is MODEL else 1.3)
-            history.close(now + timedelta(minutes=20))
 
 
 @pytest.fixture(scope="module")
