@@ -180,3 +180,22 @@ def test_a_spread_three_times_as_wide_is_told_within_fifteen_nights_of_most_seri
     found = replay(100 + values, np.full(200, 96))
 
     assert sum(any(event.kind == "variance" for event in track.events) for track in found.tracks) >= 130
+
+
+def test_a_large_step_is_a_suspect_on_its_first_night_whatever_the_scale_happened_to_be() -> None:
+    values = 100 + np.random.default_rng(24).normal(size=(300, 81))
+    values[:, 80] += 5
+
+    found = replay(values, np.full(300, 81))
+
+    assert found.suspect[:, 80].mean() >= 0.95
+
+
+def test_a_step_on_a_machine_of_two_states_is_told_within_a_week_of_most_series() -> None:
+    rng = np.random.default_rng(25)
+    values = 100 + rng.normal(size=(200, 108)) + 4 * (rng.random((200, 108)) < 0.3)
+    values[:, 100:] += 3
+
+    found = replay(values, np.full(200, 108))
+
+    assert sum(any(event.kind == "step" and event.index >= 95 for event in track.events) for track in found.tracks) >= 100
