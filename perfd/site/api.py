@@ -12,7 +12,7 @@ from perfd.site import answers, believed, documents, runs, series
 from perfd.site.answers import told
 from perfd.site.choosing import WORDS, chosen_of
 from perfd.site.comparing import question_of
-from perfd.site.fresh import json_text, kept
+from perfd.site.fresh import json_text, kept, this_minute
 from perfd.site.parameters import AskedWindow, Limit, Offset, RunKey, SeriesId, asked, asking, ids_of, text
 from perfd.site.rows import CLASS_WORDS
 from perfd.site.sheets import judged
@@ -146,6 +146,4 @@ def _states(state: RegressionState | None, *, only_open: bool) -> frozenset[Regr
 @router.get("/false-alarms", responses=told(answers.FalseAlarms))
 def list_false_alarms(request: Request, site: Here) -> Response:
     """How often perfd was wrong in the last thirty days: A/A comparisons called different, suspects that were not reproduced."""
-    now = site.clock()
-    made_of = f"{site.snapshot()} {now:%Y-%m-%dT%H:%M}"
-    return kept(request, made_of, lambda: JSONResponse(believed.false_alarms(site, now)))
+    return this_minute(request, lambda: JSONResponse(believed.false_alarms(site, site.clock())))

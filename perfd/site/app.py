@@ -128,7 +128,7 @@ def create_app(
         title="perfd",
         version=HARNESS_VERSION,
         summary="Everything that the pages show, as JSON.",
-        openapi_url="/api/openapi.json",
+        openapi_url=None,  # manual.py serves it with a tag
         docs_url=None,  # FastAPI's own pages load scripts from elsewhere; /api lists the routes instead
         redoc_url=None,
         lifespan=few_at_once,

@@ -1,10 +1,11 @@
 """One Build: what it is made of, what came of building it, and its Runs."""
 
-from fastapi import APIRouter
-from starlette.responses import HTMLResponse
+from fastapi import APIRouter, Request
+from starlette.responses import HTMLResponse, Response
 
 from perfd.domain.build import BuildState
 from perfd.domain.subject import brief
+from perfd.site.fresh import this_minute
 from perfd.site.numbers import duration
 from perfd.site.parameters import digest
 from perfd.site.site import Here, Site
@@ -23,9 +24,12 @@ STATES = {
 
 
 @router.get("/builds/{name}")
-def build(name: str, site: Here) -> HTMLResponse:
+def build(request: Request, name: str, site: Here) -> Response:
     """The page of one Build."""
-    page = find(site, name)
+    return this_minute(request, lambda: _page(site, find(site, name)), alike=True)
+
+
+def _page(site: Site, page: BuildPage) -> HTMLResponse:
     spec = page.spec
     newest = sorted(page.runs, key=lambda run: run.queued_at, reverse=True)
     return site.pages.show(

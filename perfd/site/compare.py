@@ -14,7 +14,7 @@ from perfd.domain.verdict import Outcome
 from perfd.errors import BadInputError
 from perfd.site import comparing
 from perfd.site.choosing import WORDS
-from perfd.site.fresh import kept
+from perfd.site.fresh import kept, this_minute
 from perfd.site.numbers import scale_of
 from perfd.site.parameters import MOST_CHARACTERS, Limit, Offset, linker
 from perfd.site.sentences import plural
@@ -38,6 +38,16 @@ def comparisons(request: Request, site: Here, offset: Offset = 0, limit: Limit =
     question = comparing.question_of(request, site, offset, limit)
     if question is not None:
         return kept(request, site.page_version(), lambda: comparing.show(request, site, question), alike=True)
+    return this_minute(request, lambda: _list(request, site, offset, limit), alike=True)
+
+
+@router.get("/compare/{name:path}")
+def comparison(request: Request, name: str, site: Here) -> Response:
+    """The page of one comparison, named by its occasion."""
+    return this_minute(request, lambda: _page(site, name, find(site, name)), alike=True)
+
+
+def _list(request: Request, site: Site, offset: int, limit: int) -> HTMLResponse:
     found = site.store.pages.occasions(OccasionKind.COMPARE, last=MOST_LISTED)
     choices = site.choices()
     named = {part: [one for one in choices[WORDS[part]] if one] for part in SIDES}
@@ -57,10 +67,7 @@ def comparisons(request: Request, site: Here, offset: Offset = 0, limit: Limit =
     )
 
 
-@router.get("/compare/{name:path}")
-def comparison(name: str, site: Here) -> HTMLResponse:
-    """The page of one comparison, named by its occasion."""
-    found = find(site, name)
+def _page(site: Site, name: str, found: OccasionSummary) -> HTMLResponse:
     report = found.row.report or {}
     return site.pages.show(
         "comparison.html",

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path
-from starlette.responses import HTMLResponse
+from fastapi import APIRouter, Path, Request
+from starlette.responses import HTMLResponse, Response
 
 from perfd.domain.device import DeviceRow, Quarantine
+from perfd.site.fresh import this_minute
 from perfd.site.rows import run_label
 from perfd.site.runs import device_states, flat
 from perfd.site.site import Here, Site
@@ -19,16 +20,23 @@ DeviceId = Annotated[int, Path(ge=1, le=2**63 - 1, description="The number in th
 
 
 @router.get("/devices")
-def devices(site: Here) -> HTMLResponse:
+def devices(request: Request, site: Here) -> Response:
     """The list, quarantined ones first."""
+    return this_minute(request, lambda: _list(site), alike=True)
+
+
+@router.get("/devices/{device_id}")
+def device(request: Request, device_id: DeviceId, site: Here) -> Response:
+    """The page of one device."""
+    return this_minute(request, lambda: _page(site, find(site, device_id)), alike=True)
+
+
+def _list(site: Site) -> HTMLResponse:
     rows = sorted(site.store.devices.rows(), key=lambda row: (row.quarantine is None, not row.refusal))
     return site.pages.show("devices.html", here="/status", sentence=sentence(rows), devices=[words(row) for row in rows])
 
 
-@router.get("/devices/{device_id}")
-def device(device_id: DeviceId, site: Here) -> HTMLResponse:
-    """The page of one device."""
-    row = find(site, device_id)
+def _page(site: Site, row: DeviceRow) -> HTMLResponse:
     page = site.store.devices.page(row.device)
     columns, states = device_states(page.states, page.states[0].at if page.states else None)
     return site.pages.show(

@@ -120,14 +120,14 @@ def compare(request: Request, site: Here, ending: Form, offset: Offset = 0, limi
 
 
 @router.get("/compare/{name:path}.{ending:form}")
-def comparison_runs(site: Here, name: str, ending: Form) -> Response:
+def comparison_runs(request: Request, site: Here, name: str, ending: Form) -> Response:
     """The Runs of a comparison in the order of its blocks."""
     if len(name) > MOST_CHARACTERS or not name.isprintable():
         raise BadInputError("a comparison is named by its occasion, such as compare:2026-11-29T02:00:00Z:LABEL")
     found = site.store.pages.occasion_named(name)
     if found is None or found.row.occasion.kind is not OccasionKind.COMPARE:
         raise NotHereError("There is no such comparison.")
-    return written(tables.runs(found.runs), ending)
+    return kept(request, site.snapshot(), lambda: written(tables.runs(found.runs), ending))
 
 
 @router.get("/regressions.{ending:form}")
@@ -139,15 +139,15 @@ def regression_list(request: Request, site: Here, ending: Form) -> Response:
 
 
 @router.get("/runs/{key}.{ending:form}")
-def run_samples(site: Here, key: str, ending: Form) -> Response:
+def run_samples(request: Request, site: Here, key: str, ending: Form) -> Response:
     """Every raw Sample of one Run."""
-    return written(tables.samples(runs.find(site, key)), ending)
+    return kept(request, site.snapshot(), lambda: written(tables.samples(runs.find(site, key)), ending))
 
 
 @router.get("/builds/{name}.{ending:form}")
-def build_runs(site: Here, name: str, ending: Form) -> Response:
+def build_runs(request: Request, site: Here, name: str, ending: Form) -> Response:
     """Every Run of one Build."""
-    return written(tables.runs(builds.find(site, name).runs), ending)
+    return kept(request, site.snapshot(), lambda: written(tables.runs(builds.find(site, name).runs), ending))
 
 
 def _points(site: Site, ids: Sequence[int], window: Window) -> Callable[[], Table]:

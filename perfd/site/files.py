@@ -20,7 +20,7 @@ from perfd.site.compare import find as find_comparison
 from perfd.site.comparing import question_of, samples_of
 from perfd.site.exports import Ending, Form, written
 from perfd.site.formulas import daily, formulas_of
-from perfd.site.fresh import kept
+from perfd.site.fresh import kept, this_minute
 from perfd.site.launches import Chosen
 from perfd.site.parameters import ids_of, text
 from perfd.site.sheets import judged, kernels, service, sheet, spans
@@ -39,24 +39,23 @@ MOST_COMPARISONS = 10_000
 MOST_DEEDS = 100_000
 
 
-def answer(request: Request, site: Site, sheets: Sheets, name: str, ending: Ending) -> Response:
+def answer(request: Request, sheets: Sheets, name: str, ending: Ending) -> Response:
     """The table with that name as a file; what depends on the moment is at most a minute old."""
     make = sheets.get(name)
     if make is None:
         raise NotHereError(f"This page has no table of that name; it has {', '.join(sheets)}.")
-    version = f"{site.snapshot()} {site.clock():%Y-%m-%dT%H:%M}"
-    return kept(request, version, lambda: written(make(), ending))
+    return this_minute(request, lambda: written(make(), ending))
 
 
-def only(request: Request, site: Site, make: Callable[[], Table], ending: Ending) -> Response:
+def only(request: Request, make: Callable[[], Table], ending: Ending) -> Response:
     """The only table of a page as a file."""
-    return answer(request, site, {"": make}, "", ending)
+    return answer(request, {"": make}, "", ending)
 
 
 @router.get("/spans.{ending:form}")
 def span_file(request: Request, site: Here, ending: Form) -> Response:
     """Whether things have become better: the table of `/`."""
-    return only(request, site, lambda: sheet("spans", spans.SpanLine, spans.lines(site)), ending)
+    return only(request, lambda: sheet("spans", spans.SpanLine, spans.lines(site)), ending)
 
 
 @router.get("/charts.{ending:form}")
@@ -76,7 +75,7 @@ def formula_file(request: Request, site: Here, ending: Form) -> Response:
 @router.get("/kernels.{ending:form}")
 def kernel_file(request: Request, site: Here, ending: Form) -> Response:
     """Every number of every Kernel."""
-    return only(request, site, lambda: sheet("kernels", kernels.KernelLine, kernels.lines(site.store)), ending)
+    return only(request, lambda: sheet("kernels", kernels.KernelLine, kernels.lines(site.store)), ending)
 
 
 @router.get("/launches.{ending:form}")
@@ -87,7 +86,7 @@ def launch_list_file(request: Request, site: Here, ending: Form) -> Response:
         rows = (launching.line(one, launches.quality(one)) for one in launches.reports(site))
         return sheet("launches", launching.LaunchLine, rows)
 
-    return only(request, site, make, ending)
+    return only(request, make, ending)
 
 
 @router.get("/launches/beside.{ending:form}")
@@ -97,7 +96,7 @@ def beside_file(request: Request, site: Here, ending: Form, chosen: Chosen = Non
     def make() -> Table:
         return sheet("beside", launching.BesideLine, launching.beside(launches.chosen_of(launches.reports(site), chosen)))
 
-    return only(request, site, make, ending)
+    return only(request, make, ending)
 
 
 @router.get("/devices.{ending:form}")
@@ -107,7 +106,7 @@ def device_list_file(request: Request, site: Here, ending: Form) -> Response:
     def make() -> Table:
         return sheet("devices", service.DeviceLine, map(service.device, site.store.devices.rows()))
 
-    return only(request, site, make, ending)
+    return only(request, make, ending)
 
 
 @router.get("/comparisons.{ending:form}")
@@ -118,7 +117,7 @@ def comparison_list_file(request: Request, site: Here, ending: Form) -> Response
         rows = site.store.pages.occasions(OccasionKind.COMPARE, last=MOST_COMPARISONS)
         return sheet("comparisons", judged.ComparisonLine, map(judged.comparison, rows))
 
-    return only(request, site, make, ending)
+    return only(request, make, ending)
 
 
 @router.get("/report/{name}.{ending:form}")
@@ -141,7 +140,7 @@ def report_file(request: Request, site: Here, name: str, ending: Form) -> Respon
         "closed": lambda: tables.regressions(week.closed(found.between(week.start, week.stop))),
         "nights": lambda: sheet("nights", service.NightLine, service.nights(pages.nights_between(week.start, week.stop))),
     }
-    return answer(request, site, held, name, ending)
+    return answer(request, held, name, ending)
 
 
 @router.get("/status/{name}.{ending:form}")
@@ -172,7 +171,7 @@ def status_file(request: Request, site: Here, name: str, ending: Form) -> Respon
         "workers": lambda: sheet("workers", service.WorkerLine, service.workers(store.pages.status().workers, now)),
         "nights": lambda: sheet("nights", service.NightLine, service.nights(store.pages.nights(NIGHTS))),
     }
-    return answer(request, site, held, name, ending)
+    return answer(request, held, name, ending)
 
 
 @router.get("/audit.{ending:form}", dependencies=[Depends(needs(Right.AUDIT))])
@@ -183,7 +182,7 @@ def audit_file(request: Request, site: Here, ending: Form) -> Response:
         _, events = site.store.audit.latest(0, MOST_DEEDS)
         return sheet("audit", judged.DeedLine, map(judged.deed, events))
 
-    return only(request, site, make, ending)
+    return only(request, make, ending)
 
 
 @router.get("/compare/means.{ending:form}")
@@ -195,7 +194,7 @@ def mean_file(request: Request, site: Here, ending: Form) -> Response:
         found = site.store.pages.differing(asked)
         return sheet("means", judged.MeanLine, judged.means(asked.base.name, asked.head.name, found.means))
 
-    return only(request, site, make, ending)
+    return only(request, make, ending)
 
 
 @router.get("/compare/samples.{ending:form}")
@@ -205,14 +204,14 @@ def side_file(request: Request, site: Here, ending: Form) -> Response:
     found = samples_of(request, site, asked)
     if found is None:
         raise BadInputError("samples is the number of one Series of the table")
-    return only(request, site, lambda: tables.sides(*found), ending)
+    return only(request, lambda: tables.sides(*found), ending)
 
 
 @router.get("/compare/{name:path}/verdicts.{ending:form}")
 def verdict_file(request: Request, site: Here, name: str, ending: Form) -> Response:
     """The Verdicts of a comparison, as they were reported."""
     row = find_comparison(site, name).row
-    return only(request, site, lambda: sheet("verdicts", judged.DecidedLine, judged.decided(row)), ending)
+    return only(request, lambda: sheet("verdicts", judged.DecidedLine, judged.decided(row)), ending)
 
 
 def _question(request: Request, site: Site) -> Question:

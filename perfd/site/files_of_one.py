@@ -30,7 +30,7 @@ def series_file(request: Request, site: Here, series_id: SeriesId, name: str, en
         page = find_series(site, series_id, 1)
         return sheet("changes", judged.ChangeLine, (judged.change(page.info, one) for one in page.changes))
 
-    return answer(request, site, {"changes": changes}, name, ending)
+    return answer(request, {"changes": changes}, name, ending)
 
 
 LAUNCH: Mapping[str, tuple[type, Callable[[Mapping[str, Any]], Iterable[Any]]]] = {
@@ -50,7 +50,7 @@ def launch_file(request: Request, site: Here, number: LaunchId, name: str, endin
     def maker(kind: type, rows: Callable[[Mapping[str, Any]], Iterable[Any]]) -> Callable[[], Table]:
         return lambda: sheet(name, kind, rows(launches.report_of(site, number)))
 
-    return answer(request, site, {word: maker(*one) for word, one in LAUNCH.items()}, name, ending)
+    return answer(request, {word: maker(*one) for word, one in LAUNCH.items()}, name, ending)
 
 
 @router.get("/devices/{device_id:int}/{name}.{ending:form}")
@@ -70,7 +70,7 @@ def device_file(request: Request, site: Here, device_id: DeviceId, name: str, en
         "seen": seen,
         "runs": lambda: tables.runs(store.devices.page(device).runs),
     }
-    return answer(request, site, held, name, ending)
+    return answer(request, held, name, ending)
 
 
 @router.get("/runs/{key}/{name}.{ending:form}")
@@ -87,14 +87,14 @@ def run_file(request: Request, site: Here, key: str, name: str, ending: Form) ->
         "seen": lambda: sheet("seen", service.SeenLine, service.seen(page.run.key, page.device_states)),
         "submissions": submissions,
     }
-    return answer(request, site, held, name, ending)
+    return answer(request, held, name, ending)
 
 
 @router.get("/builds/{digest}/{name}.{ending:form}")
 def build_file(request: Request, site: Here, digest: str, name: str, ending: Form) -> Response:
     """A table of one Build: ingredients."""
     page = builds.find(site, digest)
-    return answer(request, site, {"ingredients": lambda: tables.ingredients(page.spec)}, name, ending)
+    return answer(request, {"ingredients": lambda: tables.ingredients(page.spec)}, name, ending)
 
 
 @router.get("/regressions/{regression_id:int}/{name}.{ending:form}")
@@ -112,4 +112,4 @@ def regression_file(request: Request, site: Here, regression_id: RegressionId, n
         "bisection": lambda: sheet("bisection", judged.StepLine, judged.steps(site.store.bisects.of_regression(row.id))),
         "life": lambda: sheet("life", judged.EventLine, judged.events(row.id, row.events)),
     }
-    return answer(request, site, held, name, ending)
+    return answer(request, held, name, ending)

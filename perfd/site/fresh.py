@@ -30,6 +30,12 @@ def kept(request: Request, version: str, make: Callable[[], Response], *, alike:
     return response
 
 
+def this_minute(request: Request, make: Callable[[], Response], *, alike: bool | None = None) -> Response:
+    """The same for an answer that tells how things stand just now: made anew when anything was written, and every minute."""
+    site = site_of(request)
+    return kept(request, f"{site.started} {site.clock():%Y-%m-%dT%H:%M} {site.snapshot()}", make, alike=alike)
+
+
 def json_text(text: str) -> Response:
     """JSON that was written as text already."""
     return Response(text, media_type="application/json")

@@ -9,7 +9,7 @@ from starlette.responses import HTMLResponse, Response
 from perfd.domain.verdict import Outcome
 from perfd.site import believed, sentences, underway
 from perfd.site.choosing import Choice, chosen_of, parts_of
-from perfd.site.fresh import kept
+from perfd.site.fresh import this_minute
 from perfd.site.parameters import Limit, Offset, linker
 from perfd.site.regressions import words
 from perfd.site.rows import CLASS_WORDS, groups, run_label, unmeasured_word
@@ -38,9 +38,7 @@ class Night(NamedTuple):
 @router.get("/")
 def home(request: Request, site: Here, offset: Offset = 0, limit: Limit = 100) -> Response:
     """The home page: made again when anything was written, and every minute, for it says how long things are ago."""
-    now = site.clock()
-    version = f"{site.started} {now:%Y-%m-%dT%H:%M} {site.snapshot()}"
-    return kept(request, version, lambda: _page(request, site, offset, limit), alike=True)
+    return this_minute(request, lambda: _page(request, site, offset, limit), alike=True)
 
 
 def _page(request: Request, site: Site, offset: int, limit: int) -> HTMLResponse:

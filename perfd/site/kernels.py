@@ -3,15 +3,16 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from fastapi import APIRouter
-from starlette.responses import HTMLResponse
+from fastapi import APIRouter, Request
+from starlette.responses import HTMLResponse, Response
 
 from perfd.domain.metric import MetricKind
+from perfd.site.fresh import this_minute
 from perfd.site.numbers import Scale, effect_between, scale_of
 from perfd.site.rows import effect_word
 from perfd.site.sentences import plural
 from perfd.site.sheets.kernels import kernel_rows, place
-from perfd.site.site import Here
+from perfd.site.site import Here, Site
 from perfd.store.records import SeriesRow
 
 router = APIRouter()
@@ -59,8 +60,12 @@ class KernelTables:
 
 
 @router.get("/kernels")
-def kernels(site: Here) -> HTMLResponse:
+def kernels(request: Request, site: Here) -> Response:
     """The page."""
+    return this_minute(request, lambda: _page(site), alike=True)
+
+
+def _page(site: Site) -> HTMLResponse:
     rows, of_floor = kernel_rows(site.store)
     found = kernel_tables(rows, of_floor)
     timed = any(row.info.metric.kind is MetricKind.SPEED for row in rows)

@@ -5,11 +5,12 @@ from datetime import datetime
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Path, Query
-from starlette.responses import HTMLResponse
+from fastapi import APIRouter, Path, Query, Request
+from starlette.responses import HTMLResponse, Response
 
 from perfd.domain.suite import WorkloadClass
 from perfd.rules.launch_report import launch_report, side_by_side
+from perfd.site.fresh import this_minute
 from perfd.site.numbers import NOTHING, scale_of
 from perfd.site.rows import CLASS_WORDS
 from perfd.site.sentences import plural
@@ -25,8 +26,18 @@ Document = dict[str, Any]
 
 
 @router.get("/launches")
-def launches(site: Here, chosen: Chosen = None) -> HTMLResponse:
+def launches(request: Request, site: Here, chosen: Chosen = None) -> Response:
     """The list; with Launches named in the address, these side by side."""
+    return this_minute(request, lambda: _list(site, chosen), alike=True)
+
+
+@router.get("/launches/{number}")
+def launch(request: Request, number: LaunchId, site: Here) -> Response:
+    """The page of one Launch."""
+    return this_minute(request, lambda: _page(report_of(site, number), site), alike=True)
+
+
+def _list(site: Site, chosen: Sequence[int] | None) -> HTMLResponse:
     found = reports(site)
     beside = chosen_of(found, chosen)
     return site.pages.show(
@@ -41,10 +52,7 @@ def launches(site: Here, chosen: Chosen = None) -> HTMLResponse:
     )
 
 
-@router.get("/launches/{number}")
-def launch(number: LaunchId, site: Here) -> HTMLResponse:
-    """The page of one Launch."""
-    report = report_of(site, number)
+def _page(report: Document, site: Site) -> HTMLResponse:
     return site.pages.show(
         "launch.html",
         here="/launches",

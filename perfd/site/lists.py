@@ -13,11 +13,11 @@ from perfd.site.answers import told
 from perfd.site.devices import DeviceId
 from perfd.site.devices import find as find_device
 from perfd.site.formulas import daily, formulas_of
-from perfd.site.fresh import kept
+from perfd.site.fresh import kept, this_minute
 from perfd.site.launches import LaunchId
 from perfd.site.parameters import Limit, Offset, asking, text
 from perfd.site.sheets import judged, kernels, service, spans
-from perfd.site.site import Here, Site
+from perfd.site.site import Here
 
 router = APIRouter(prefix="/api/v1")
 MOST_OCCASIONS = 100_000
@@ -41,9 +41,9 @@ WEEK = asking({"week": "A week such as 2026-W11, or a day in it; absent: the las
 FORMULAS = asking({"f": "A formula such as s12 / s7; up to four, each as an f of its own."})
 
 
-def fresh(request: Request, site: Site, make: Callable[[], Document]) -> Response:
+def fresh(request: Request, make: Callable[[], Document]) -> Response:
     """The document, made anew when anything was written and every minute: some of it says how things stand just now."""
-    return kept(request, f"{site.snapshot()} {site.clock():%Y-%m-%dT%H:%M}", lambda: JSONResponse(make()))
+    return this_minute(request, lambda: JSONResponse(make()))
 
 
 def page(name: str, rows: Sequence[Any], offset: int, limit: int) -> Document:
@@ -60,7 +60,7 @@ def matching(request: Request, rows: Iterable[Any], names: Iterable[str]) -> lis
 @router.get("/kernels", openapi_extra=asking(OF_KERNELS), responses=told(answers.Kernels))
 def list_kernels(request: Request, site: Here, offset: Offset = 0, limit: Limit = 100) -> Response:
     """The latest Point of every Metric of every Kernel: counts of the compiler, errors against float64, times on a GPU."""
-    return fresh(request, site, lambda: page("kernels", matching(request, kernels.lines(site.store), OF_KERNELS), offset, limit))
+    return fresh(request, lambda: page("kernels", matching(request, kernels.lines(site.store), OF_KERNELS), offset, limit))
 
 
 @router.get("/launches", openapi_extra=asking(OF_LAUNCHES), responses=told(answers.Launches))
@@ -72,13 +72,13 @@ def list_launches(request: Request, site: Here, offset: Offset = 0, limit: Limit
         found = [one for one in launches.reports(site) if all(value in {"", one[name]} for name, value in wanted.items())]
         return page("launches", found, offset, limit)
 
-    return fresh(request, site, make)
+    return fresh(request, make)
 
 
 @router.get("/launches/{number}", responses=told(answers.Launch))
 def one_launch(request: Request, number: LaunchId, site: Here) -> Response:
     """One Launch: days, classes, what changed, what Changes brought, roofline, and the list of what is left to do."""
-    return fresh(request, site, lambda: launches.report_of(site, number))
+    return fresh(request, lambda: launches.report_of(site, number))
 
 
 @router.get("/devices", openapi_extra=asking(OF_DEVICES), responses=told(answers.Devices))
@@ -89,7 +89,7 @@ def list_devices(request: Request, site: Here, offset: Offset = 0, limit: Limit 
         rows = map(service.device, site.store.devices.rows())
         return page("devices", matching(request, rows, OF_DEVICES), offset, limit)
 
-    return fresh(request, site, make)
+    return fresh(request, make)
 
 
 @router.get("/devices/{device_id}", responses=told(answers.OneDevice))
@@ -102,7 +102,7 @@ def one_device(request: Request, device_id: DeviceId, site: Here) -> Response:
         lasting = {"quarantines": site.store.devices.quarantines(row.device), "voided": found.voided, "runs": found.runs}
         return {**to_json(service.device(row)), **to_json(lasting)}
 
-    return fresh(request, site, make)
+    return fresh(request, make)
 
 
 @router.get("/nights", openapi_extra=asking(OF_NIGHTS), responses=told(answers.Nights))
@@ -113,7 +113,7 @@ def list_nights(request: Request, site: Here, offset: Offset = 0, limit: Limit =
         rows = service.nights(site.store.pages.nights(MOST_OCCASIONS))
         return page("nights", matching(request, rows, OF_NIGHTS), offset, limit)
 
-    return fresh(request, site, make)
+    return fresh(request, make)
 
 
 @router.get("/comparisons", openapi_extra=asking(OF_COMPARISONS), responses=told(answers.Comparisons))
@@ -124,20 +124,20 @@ def list_comparisons(request: Request, site: Here, offset: Offset = 0, limit: Li
         found = site.store.pages.occasions(OccasionKind.COMPARE, last=MOST_OCCASIONS)
         return page("comparisons", matching(request, map(judged.comparison, found), OF_COMPARISONS), offset, limit)
 
-    return fresh(request, site, make)
+    return fresh(request, make)
 
 
 @router.get("/spans", responses=told(answers.Spans))
 def list_spans(request: Request, site: Here) -> Response:
     """Whether things have become better: what came of last night, of seven and of thirty days."""
-    return fresh(request, site, lambda: {"spans": to_json(list(spans.lines(site)))})
+    return fresh(request, lambda: {"spans": to_json(list(spans.lines(site)))})
 
 
 @router.get("/report", openapi_extra=WEEK, responses=told(answers.Report))
 def week_report(request: Request, site: Here) -> Response:
     """The report of a week, of the last complete one where none is named."""
     asked = weekly.week_of(request, site)
-    return fresh(request, site, lambda: weekly.document(site, asked))
+    return fresh(request, lambda: weekly.document(site, asked))
 
 
 @router.get("/formulas", openapi_extra=FORMULAS, responses=told(answers.Formulas))

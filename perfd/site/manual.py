@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from fastapi import APIRouter, Request
-from starlette.responses import HTMLResponse
+from starlette.responses import JSONResponse, Response
 
+from perfd.site.fresh import kept
 from perfd.site.site import Here
 
 router = APIRouter()
@@ -22,9 +23,19 @@ class Route(NamedTuple):
 
 
 @router.get("/api")
-def manual(request: Request, site: Here) -> HTMLResponse:
+def manual(request: Request, site: Here) -> Response:
     """The list of routes; the OpenAPI document itself is a link away."""
-    return site.pages.show("manual.html", here="/api", routes=routes(request.app.openapi()))
+
+    def make() -> Response:
+        return site.pages.show("manual.html", here="/api", routes=routes(request.app.openapi()))
+
+    return kept(request, site.started, make, alike=True)
+
+
+@router.get("/api/openapi.json")
+def openapi(request: Request, site: Here) -> Response:
+    """The OpenAPI document, which changes with perfd alone."""
+    return kept(request, site.started, lambda: JSONResponse(request.app.openapi()))
 
 
 def routes(document: Mapping[str, Any]) -> list[Route]:

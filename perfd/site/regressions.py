@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fastapi import APIRouter, Request
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, Response
 
 from perfd.domain.account import Right, Visitor
 from perfd.domain.bisect import StepKind
@@ -15,6 +15,7 @@ from perfd.errors import BadInputError
 from perfd.rules.rights import may
 from perfd.rules.triage import acknowledgement, due_day
 from perfd.site import sentences
+from perfd.site.fresh import kept
 from perfd.site.numbers import scale_of
 from perfd.site.parameters import Limit, Offset, RegressionId, linker, text
 from perfd.site.rows import change_word, label
@@ -28,8 +29,14 @@ router = APIRouter()
 
 
 @router.get("/regressions")
-def regressions(request: Request, site: Here, offset: Offset = 0, limit: Limit = 100) -> HTMLResponse:
+def regressions(request: Request, site: Here, offset: Offset = 0, limit: Limit = 100) -> Response:
     """The list, open ones first."""
+    # Asked of the database anew: whoever has just answered one comes back to see it in the list.
+    version = f"{site.started} {site.clock():%Y-%m-%dT%H:%M} {site.store.pages.snapshot()}"
+    return kept(request, version, lambda: _list(request, site, offset, limit), alike=True)
+
+
+def _list(request: Request, site: Site, offset: int, limit: int) -> HTMLResponse:
     chosen = text(request, "state")
     found = listed(site, chosen)
     open_count = (

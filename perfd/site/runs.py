@@ -6,15 +6,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from markupsafe import Markup
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, Response
 
 from perfd.domain.environment import DeviceState, Environment
 from perfd.domain.results import MetricSamples
 from perfd.domain.suite import WorkloadClass
 from perfd.site import sentences, submissions
 from perfd.site.drawing import strip
+from perfd.site.fresh import this_minute
 from perfd.site.numbers import scale_of
 from perfd.site.parameters import digest
 from perfd.site.reproduce import reproduce
@@ -50,9 +51,13 @@ class MetricLine:
 
 
 @router.get("/runs/{key}")
-def run(key: str, site: Here) -> HTMLResponse:
+def run(request: Request, key: str, site: Here) -> Response:
     """The page of one Run."""
     page = find(site, key)
+    return this_minute(request, lambda: _page(site, page), alike=True)
+
+
+def _page(site: Site, page: RunPage) -> HTMLResponse:
     command, note = reproduce(page)
     row = page.run
     took_s = (row.finished_at - row.started_at).total_seconds() if row.finished_at and row.started_at else None

@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, Response
 from perfd.domain.codec import to_json
 from perfd.site import alarms, answers
 from perfd.site.answers import told
-from perfd.site.fresh import kept
+from perfd.site.fresh import this_minute
 from perfd.site.sentences import night as night_sentence
 from perfd.site.sentences import unmeasured
 from perfd.site.sheets import service
@@ -25,8 +25,7 @@ Document = dict[str, Any]
 @router.get("/status", responses=told(answers.Status))
 def status(request: Request, site: Here) -> Response:
     """Last night and next night, what is late and what is missing, queue, outbox, workers, how busy devices were."""
-    now = site.clock()
-    return kept(request, f"{site.snapshot()} {now:%Y-%m-%dT%H:%M}", lambda: JSONResponse(document(site, now)))
+    return this_minute(request, lambda: JSONResponse(document(site, site.clock())))
 
 
 def document(site: Site, now: datetime) -> Document:

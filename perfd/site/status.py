@@ -3,12 +3,13 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-from fastapi import APIRouter
-from starlette.responses import HTMLResponse
+from fastapi import APIRouter, Request
+from starlette.responses import HTMLResponse, Response
 
 from perfd.domain.purpose import HEAD_START, purpose_of
 from perfd.domain.run import RunState
 from perfd.site import alarms, devices, sentences
+from perfd.site.fresh import this_minute
 from perfd.site.rows import run_label
 from perfd.site.sheets.service import GONE_AFTER
 from perfd.site.site import Here, Site
@@ -22,8 +23,12 @@ BUSY_OVER = timedelta(hours=24)
 
 
 @router.get("/status")
-def status(site: Here) -> HTMLResponse:
+def status(request: Request, site: Here) -> Response:
     """The status page."""
+    return this_minute(request, lambda: _page(site), alike=True)
+
+
+def _page(site: Site) -> HTMLResponse:
     now = site.clock()
     found = site.store.pages.status()
     there = site.store.devices.rows()

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from fastapi import APIRouter, Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 
 from perfd.domain.codec import to_json
 from perfd.domain.run import RunState
@@ -16,6 +16,7 @@ from perfd.domain.verdict import OPEN_STATES, ChangeStatus
 from perfd.errors import BadInputError
 from perfd.forge.markdown import escaped, table
 from perfd.site import believed, underway
+from perfd.site.fresh import this_minute
 from perfd.site.numbers import arrow, percent, scale_of
 from perfd.site.parameters import text
 from perfd.site.regressions import standing, words
@@ -47,15 +48,17 @@ class Week:
 
 
 @router.get("/report")
-def report(request: Request, site: Here) -> HTMLResponse:
+def report(request: Request, site: Here) -> Response:
     """The page."""
-    return site.pages.show("report.html", here="/report", **told(site, week_of(request, site)))
+    week = week_of(request, site)
+    return this_minute(request, lambda: site.pages.show("report.html", here="/report", **told(site, week)), alike=True)
 
 
 @router.get("/report.md")
 def report_as_markdown(request: Request, site: Here) -> Response:
     """The same as Markdown, which is the body of a mail as well."""
-    return Response(markdown(told(site, week_of(request, site))), media_type="text/markdown; charset=utf-8")
+    week = week_of(request, site)
+    return this_minute(request, lambda: Response(markdown(told(site, week)), media_type="text/markdown; charset=utf-8"))
 
 
 def week_of(request: Request, site: Site) -> Week:

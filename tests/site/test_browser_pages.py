@@ -55,6 +55,7 @@ NO_PAGES = {
     "/charts.png",
     "/series/{series_id:int}.png",
     "/report.md",
+    "/api/openapi.json",
     "/series/{series_id}/how",
     "/healthz",
     "/livez",

@@ -14,6 +14,7 @@ from test_pages import links
 
 NO_DATA = {
     "account": "tokens and sessions, which belong to one person, and the roles, which docs/accounts.md has",
+    "views": "names that people gave to addresses; /api/v1/views has them",
     "api": "the description of the API; /api/openapi.json is its file",
 }
 """Pages whose tables nobody measured, and why they have no file."""

@@ -87,4 +87,4 @@ def test_without_launches_the_page_says_how_to_declare_one(empty: httpx.Client) 
 
     assert "No Launch is declared yet." in page
     assert "perfd launch add MODEL --engine E --at TIME" in page
-    assert {"total": 0, "launches": []} == empty.get("/api/v1/launches").json()
+    assert {"total": 0, "offset": 0, "limit": 100, "launches": []} == empty.get("/api/v1/launches").json()
