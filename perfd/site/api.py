@@ -13,8 +13,8 @@ from perfd.site.answers import told
 from perfd.site.choosing import WORDS, chosen_of
 from perfd.site.comparing import question_of
 from perfd.site.fresh import json_text, kept, this_minute
+from perfd.site.listing import order_of
 from perfd.site.parameters import AskedWindow, Limit, Offset, RunKey, SeriesId, asked, asking, ids_of, text
-from perfd.site.rows import CLASS_WORDS
 from perfd.site.sheets import judged
 from perfd.site.site import Here
 from perfd.store.pages import PARTS, Apart, Sorting
@@ -42,14 +42,14 @@ NARROWED = {"subject": "Only Regressions of this Engine or Kernel.", "owner": "O
 @router.get("/series", openapi_extra=FILTERS, responses=told(answers.SeriesPage))
 def list_series(request: Request, site: Here, offset: Offset = 0, limit: Limit = 100) -> Response:
     """Series with their latest Points and Verdicts, filtered by parts of their keys; total counts before paging."""
-    chosen = chosen_of(request)
+    chosen, version = chosen_of(request), site.store.pages.version()
 
     def make() -> Response:
-        found = site.store.pages.series_list(chosen.series, tuple(CLASS_WORDS), offset, limit)
-        shown = [documents.line(row) for row in found.rows]
-        return JSONResponse({"total": found.total, "offset": offset, "limit": limit, "series": shown})
+        ids = order_of(site, chosen, version).ids
+        shown = [documents.line(row) for row in site.store.pages.some_rows(ids[offset : offset + limit].tolist())]
+        return JSONResponse({"total": len(ids), "offset": offset, "limit": limit, "series": shown})
 
-    return kept(request, site.store.pages.version(), make)
+    return kept(request, version, make)
 
 
 @router.get("/latest", openapi_extra=FILTERS, responses=told(answers.Latest))

@@ -6,11 +6,11 @@ from xml.sax.saxutils import escape, quoteattr
 from fastapi import APIRouter, Path, Request
 from starlette.responses import Response
 
-from perfd.domain.verdict import Outcome, Verdict
+from perfd.domain.suite import WorkloadClass
+from perfd.domain.verdict import Outcome
 from perfd.site.fresh import kept
 from perfd.site.numbers import percent, scale_of
 from perfd.site.parameters import MOST_CHARACTERS, SeriesId
-from perfd.site.rows import CLASS_WORDS
 from perfd.site.sentences import plural
 from perfd.site.site import Here, Site
 from perfd.site.templates import short
@@ -40,28 +40,26 @@ def subject_badge(request: Request, site: Here, name: SubjectName) -> Response:
 
 
 def _series(site: Site, series_id: int) -> Response:
-    rows = site.store.pages.some_rows([series_id])
+    rows = site.store.pages.series_lines([series_id])
     if not rows:
         raise NotHereError(f"There is no Series {series_id} with a Point.")
     row = rows[0]
-    scale = scale_of(row.info.metric.unit, [row.latest.point.value])
-    said, colour = _said(row.verdict)
-    value = f"{scale.text(row.latest.point.value)} {scale.unit}"
+    scale = scale_of(row.info.metric.unit, [row.value])
+    said, colour = _said(row.outcome, row.effect)
+    value = f"{scale.text(row.value)} {scale.unit}"
     return badge(f"{row.info.key.subject} {row.info.workload_name} {row.info.metric.name}", f"{value}, {said}", colour)
 
 
-def _said(verdict: Verdict | None) -> tuple[str, str]:
+def _said(outcome: Outcome | None, effect: float | None) -> tuple[str, str]:
     """The last Verdict in words, and its colour."""
-    if verdict is None:
+    if outcome is None:
         return "not judged yet", GREY
-    moved = verdict.outcome in {Outcome.WORSE, Outcome.BETTER} and verdict.effect is not None
-    effect = f" {percent(verdict.effect)}" if moved and verdict.effect is not None else ""
-    return f"{verdict.outcome}{effect}", COLOURS.get(verdict.outcome, GREY)
+    moved = outcome in {Outcome.WORSE, Outcome.BETTER} and effect is not None
+    return f"{outcome}{f' {percent(effect)}' if moved else ''}", COLOURS.get(outcome, GREY)
 
 
 def _subject(site: Site, name: str) -> Response:
-    wanted = SeriesFilter(subject=name)
-    if not name.isprintable() or not site.store.pages.series_list(wanted, tuple(CLASS_WORDS), 0, 1).total:
+    if not name.isprintable() or not site.store.pages.series_order(SeriesFilter(subject=name), tuple(WorkloadClass)).counts:
         raise NotHereError(f"Nothing of {short(name)} was measured.")
     many = sum(one.subject == name for one in site.store.regressions.unanswered())
     return badge(f"perfd {name}", plural(many, "open regression") if many else "no open regression", ORANGE if many else BLUE)

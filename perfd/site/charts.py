@@ -12,7 +12,7 @@ from perfd.site.rows import label, model_of
 from perfd.site.sentences import plural
 from perfd.site.site import Here, Site
 from perfd.site.views import saved_views
-from perfd.store.records import SeriesRow
+from perfd.store.records import SeriesLine
 
 router = APIRouter()
 
@@ -27,8 +27,7 @@ def charts(request: Request, site: Here) -> Response:
 
 
 def _page(request: Request, site: Site, ids: list[int]) -> HTMLResponse:
-    found = {row.info.id: row for row in site.store.pages.some_rows(ids)} if ids else {}
-    rows = [found[one] for one in ids if one in found]
+    rows = site.store.pages.series_lines(ids) if ids else ()
     named = ",".join(str(row.info.id) for row in rows)
     return site.pages.show(
         "charts.html",
@@ -40,22 +39,22 @@ def _page(request: Request, site: Site, ids: list[int]) -> HTMLResponse:
     )
 
 
-def words(row: SeriesRow) -> dict[str, Any]:
+def words(row: SeriesLine) -> dict[str, Any]:
     """One chart: what it shows, and how its numbers are shown."""
-    info, point = row.info, row.latest.point
-    scale = scale_of(info.metric.unit, [*row.values, point.value])
+    info = row.info
+    scale = scale_of(info.metric.unit, [*row.values, row.value])
     return {
         "id": info.id,
-        "sentence": f"{label(info)}: the last Point is {scale.text(point.value)} {scale.unit}.",
+        "sentence": f"{label(info)}: the last Point is {scale.text(row.value)} {scale.unit}.",
         "metric": info.metric.name,
         "subject": info.key.subject,
         "workload": info.workload_name,
         "model": model_of(info),
         "device": info.key.device_class,
-        "latest": scale.text(point.value),
+        "latest": scale.text(row.value),
         "unit": scale.unit,
         "size": scale.size,
         "decimals": scale.decimals,
-        "verdict": row.verdict.outcome.value if row.verdict else None,
-        "effect": row.verdict.effect if row.verdict else None,
+        "verdict": row.outcome.value if row.outcome else None,
+        "effect": row.effect,
     }

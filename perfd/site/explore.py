@@ -8,8 +8,8 @@ from perfd.site.charts import words
 from perfd.site.choosing import Choice, chosen_of, parts_of
 from perfd.site.formulas import drawn, formulas_of
 from perfd.site.fresh import kept
+from perfd.site.listing import order_of
 from perfd.site.parameters import Offset, linker
-from perfd.site.rows import CLASS_WORDS
 from perfd.site.sentences import plural
 from perfd.site.site import Here, Site
 from perfd.site.views import saved_views
@@ -28,20 +28,21 @@ def explore(request: Request, site: Here, offset: Offset = 0) -> Response:
 
 def _page(request: Request, site: Site, asked: tuple[Choice, list[Formula]], offset: int) -> HTMLResponse:
     chosen, formulas = asked
-    found = site.store.pages.series_list(chosen.series, tuple(CLASS_WORDS), offset, AT_ONCE)
-    named = ",".join(str(row.info.id) for row in found.rows)
+    ids = order_of(site, chosen, site.version()).ids
+    rows = site.store.pages.series_lines(ids[offset : offset + AT_ONCE].tolist())
+    named = ",".join(str(row.info.id) for row in rows)
     filtered = chosen != Choice()
     return site.pages.show(
         "explore.html",
         here="/explore",
-        sentence=_sentence(found.total, filtered=filtered),
+        sentence=_sentence(len(ids), filtered=filtered),
         parts=parts_of(site.choices(), chosen),
         filtered=filtered,
         formulas=drawn(site, formulas),
         texts=[one.text for one in formulas],
-        charts=[words(row) for row in found.rows],
+        charts=[words(row) for row in rows],
         address=f"/api/v1/points?series={named}",
-        total=found.total,
+        total=len(ids),
         offset=offset,
         limit=AT_ONCE,
         link=linker(request),

@@ -44,7 +44,7 @@ def daily(site: Site, formulas: Sequence[Formula]) -> list[tuple[Formula, Values
     named = sorted({number for one in formulas for number in one.series})
     if not named:
         return []
-    rows = {row.info.id: row.info for row in site.store.pages.some_rows(named)}
+    rows = {row.info.id: row.info for row in site.store.pages.series_lines(named)}
     missing = [f"s{number}" for number in named if number not in rows]
     if missing:
         raise NotHereError(f"A formula names {', '.join(missing)}, and there is no such Series with Points.")

@@ -8,9 +8,10 @@ from starlette.responses import Response
 
 from perfd import HARNESS_VERSION
 from perfd.site.site import site_of
+from perfd.store.pages import Version
 
 
-def kept(request: Request, version: str, make: Callable[[], Response], *, alike: bool | None = None) -> Response:
+def kept(request: Request, version: str | Version, make: Callable[[], Response], *, alike: bool | None = None) -> Response:
     """304 without a body where the reader has this version of the address; otherwise what `make` makes, with its tag.
 
     `version` is asked of the database before the answer is made: a write in between gives an answer newer than its tag, which is

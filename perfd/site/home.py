@@ -10,9 +10,10 @@ from perfd.domain.verdict import Outcome
 from perfd.site import believed, sentences, underway
 from perfd.site.choosing import Choice, chosen_of, parts_of
 from perfd.site.fresh import this_minute
+from perfd.site.listing import listed
 from perfd.site.parameters import Limit, Offset, linker
 from perfd.site.regressions import words
-from perfd.site.rows import CLASS_WORDS, groups, run_label, unmeasured_word
+from perfd.site.rows import groups, run_label, unmeasured_word
 from perfd.site.site import Here, Site
 from perfd.site.spans import columns, sentence
 from perfd.site.status import without_result
@@ -46,13 +47,9 @@ def _page(request: Request, site: Site, offset: int, limit: int) -> HTMLResponse
     now = site.clock()
     status = site.store.pages.status()
     chosen = chosen_of(request)
-    fold = chosen == Choice()
     version = site.version()
-    listed = site.memory.fact(
-        ("list", version, chosen, offset, limit),
-        lambda: site.store.pages.series_list(chosen.series, tuple(CLASS_WORDS), offset, limit, fold=fold),
-    )
-    shown = listed.total - sum(listed.quiet.values())
+    found = site.memory.fact(("list", version, chosen, offset, limit), lambda: listed(site, chosen, version, offset, limit))
+    shown = found.total - sum(found.quiet.values())
     unanswered = site.store.regressions.unanswered()
     next_night = site.next_night(now)
     spans = columns(site, status.last_night, now, version)
@@ -73,9 +70,9 @@ def _page(request: Request, site: Site, offset: int, limit: int) -> HTMLResponse
         until_s=(next_night - now).total_seconds(),
         queue=sum(one.queued for one in status.queue),
         parts=parts_of(site.choices(), chosen),
-        filtered=not fold,
-        groups=groups(listed, ends=offset + limit >= shown),
-        total=listed.total,
+        filtered=chosen != Choice(),
+        groups=groups(found.lines, found.quiet if offset + limit >= shown else {}),
+        total=found.total,
         shown=shown,
         offset=offset,
         limit=limit,

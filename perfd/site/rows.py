@@ -1,5 +1,6 @@
 """Stored rows as the pages show them: numbers scaled to one unit, names joined, a sparkline beside them."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -11,7 +12,7 @@ from perfd.domain.suite import WorkloadClass
 from perfd.domain.verdict import ChangeStatus, Outcome
 from perfd.site.drawing import sparkline
 from perfd.site.numbers import Scale, effect_between, scale_of
-from perfd.store.records import ChangeRow, RunRow, SeriesInfo, SeriesList, SeriesRow
+from perfd.store.records import ChangeRow, RunRow, SeriesInfo, SeriesLine
 
 CLASS_WORDS = {
     WorkloadClass.CHAT: "Chat",
@@ -57,26 +58,25 @@ class Group:
     address: str = ""
 
 
-def line(row: SeriesRow) -> Line:
+def line(row: SeriesLine) -> Line:
     """The line of one Series."""
-    info, point = row.info, row.latest.point
-    scale = scale_of(info.metric.unit, [*row.values, point.value])
-    verdict = row.verdict
+    info = row.info
+    scale = scale_of(info.metric.unit, [*row.values, row.value])
     return Line(
-        row.info.id,
+        info.id,
         info.metric.name,
         info.workload_name,
         info.key.subject,
         model_of(info),
         info.key.device_class,
         sparkline(row.values, _spark_title(row.values, scale)),
-        scale.text(point.value),
+        scale.text(row.value),
         scale.unit,
-        scale.interval(point.interval),
-        effect_between(row.previous.point.value if row.previous else None, point.value),
-        verdict.outcome.value if verdict else None,
-        verdict.effect if verdict else None,
-        verdict.reason if verdict else "It was not judged yet.",
+        scale.interval(row.interval),
+        effect_between(row.previous, row.value),
+        row.outcome.value if row.outcome else None,
+        row.effect,
+        row.reason if row.outcome else "It was not judged yet.",
     )
 
 
@@ -87,13 +87,13 @@ def _spark_title(values: tuple[float, ...], scale: Scale) -> str:
     return f"{many} from {scale.text(min(values))} to {scale.text(max(values))} {scale.unit}"
 
 
-def groups(listed: SeriesList, *, ends: bool) -> list[Group]:
-    """The rows by workload class, in the order of CLASS_WORDS; inside a class as they came.
+def groups(lines: Iterable[SeriesLine], quiet: Mapping[WorkloadClass, int]) -> list[Group]:
+    """The lines by workload class, in the order of CLASS_WORDS; inside a class as they came.
 
-    `ends` says that this is the last page: there, what was left out because nothing moved is counted.
+    `quiet` counts, by class, Series that are not listed because nothing moved.
     """
-    quiet = listed.quiet if ends else {}
-    by_class = [(one, word, [row for row in listed.rows if row.info.workload_class is one]) for one, word in CLASS_WORDS.items()]
+    found = list(lines)
+    by_class = [(one, word, [row for row in found if row.info.workload_class is one]) for one, word in CLASS_WORDS.items()]
     return [
         Group(word, tuple(line(row) for row in rows), quiet.get(one, 0), f"/?class={one.value}")
         for one, word, rows in by_class

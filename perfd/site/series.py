@@ -17,7 +17,7 @@ from perfd.site.site import Here, Site
 from perfd.site.troubles import NotHereError
 from perfd.site.viewing import View, axis, beside, lines, view_of
 from perfd.store.pages import Sibling
-from perfd.store.records import PointRow, SeriesPage, SeriesRow
+from perfd.store.records import PointRow, SeriesLine, SeriesPage
 
 router = APIRouter()
 IN_TABLE = 100
@@ -84,14 +84,14 @@ def find(site: Site, series_id: int, last: int | None = None) -> SeriesPage:
     return page
 
 
-def _laid(site: Site, page: SeriesPage, over: tuple[int, ...]) -> list[SeriesRow]:
+def _laid(site: Site, page: SeriesPage, over: tuple[int, ...]) -> list[SeriesLine]:
     """This Series and those that are laid over it, in the order of the address; none without any.
 
     Raises NotHereError for one that is none, and BadInputError for one with another unit.
     """
     if not over:
         return []
-    rows = {row.info.id: row for row in site.store.pages.some_rows([page.info.id, *over])}
+    rows = {row.info.id: row for row in site.store.pages.series_lines([page.info.id, *over])}
     missing = [str(one) for one in over if one not in rows]
     if missing:
         raise NotHereError(f"There is no Series {', '.join(missing)} with Points to lay over this one.")

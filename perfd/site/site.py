@@ -15,6 +15,7 @@ from perfd.site.limits import Limits
 from perfd.site.memory import Memory
 from perfd.site.templates import Pages
 from perfd.store import Store
+from perfd.store.pages import Version
 
 PATIENCE = timedelta(minutes=15)
 
@@ -47,7 +48,7 @@ class Site:
         version = self.version() if series is None else self.store.pages.version(series)
         return f"{self.started} {version}"
 
-    def version(self) -> str:
+    def version(self) -> Version:
         """The version of all Series, at most `recent_s` old."""
         return self.memory.recent("version", self.store.pages.version, self.recent_s)
 
@@ -56,8 +57,8 @@ class Site:
         return self.memory.recent("snapshot", self.store.pages.snapshot, self.recent_s)
 
     def choices(self) -> Mapping[str, tuple[str, ...]]:
-        """For every part of a Series' key, the values to choose from; looked up once for all pages until something is written."""
-        return self.memory.fact(("choices", self.version()), self.store.pages.choices)
+        """For every part of a Series' key, the values to choose from; looked up once until other Series have Points."""
+        return self.memory.fact(("choices", self.version().members), self.store.pages.choices)
 
     def next_night(self, now: datetime) -> datetime:
         """When the clock will next open a night, in UTC."""

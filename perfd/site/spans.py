@@ -8,6 +8,7 @@ from perfd.site import believed
 from perfd.site.numbers import percent
 from perfd.site.sentences import plural
 from perfd.site.site import Site
+from perfd.store.pages import Version
 from perfd.store.records import Movement, NightSummary, Span
 
 DAYS = (7, 30)
@@ -30,7 +31,7 @@ class Column(NamedTuple):
     """The day from which on /compare shows the Series; "" for last night alone."""
 
 
-def columns(site: Site, night: NightSummary | None, now: datetime, version: str) -> list[Column]:
+def columns(site: Site, night: NightSummary | None, now: datetime, version: Version) -> list[Column]:
     """Last night and both spans; none before the first night. `version` is that of all Series."""
     if night is None:
         return []
@@ -47,7 +48,7 @@ def beginnings(night: NightSummary) -> dict[int, datetime]:
     return {days: last - timedelta(days=days - 1, hours=1) for days in (1, *DAYS)}
 
 
-def movements(site: Site, now: datetime, version: str) -> tuple[Movement, Movement]:
+def movements(site: Site, now: datetime, version: Version) -> tuple[Movement, Movement]:
     """How many Series stand better or worse than so many days before; remembered while no Series moves."""
     hour = now.replace(minute=0, second=0, microsecond=0)  # a Point is old after three days, and nobody counts their seconds
     return site.memory.fact(("movements", version, hour), lambda: site.store.pages.movements(hour))

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 
 from sqlalchemy import Engine, create_engine, func, make_url, select
@@ -147,10 +148,14 @@ class Store:
         """Who did what."""
         return Audit(self.engine)
 
-    @property
+    @cached_property
     def pages(self) -> Pages:
-        """What pages and reports show."""
-        return Pages(self.engine)
+        """What pages and reports show.
+
+        Each statement commits by itself: under READ COMMITTED a transaction around several would see no more of one moment,
+        and would be two journeys more to the database for every question.
+        """
+        return Pages(self.engine.execution_options(isolation_level="AUTOCOMMIT"))
 
     @property
     def workers(self) -> Workers:

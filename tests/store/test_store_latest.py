@@ -113,15 +113,28 @@ def test_two_writers_of_one_series_forget_no_point(world: World) -> None:
     assert sorted([99.0, *map(float, range(24))]) == sorted(row(world).tail)
 
 
-def test_the_list_is_cut_counted_and_filtered_in_the_database(world: World) -> None:
+def test_the_list_is_ordered_counted_and_filtered_in_the_database(world: World) -> None:
     for number in range(5):
         world.store.arrivals.take(arrival(f"r{number}", 1.0, branch=f"b{number}"), reduced(arrival("r", 1.0).results), world.now)
-    listed = world.store.pages.series_list(SeriesFilter(), ORDER, 2, 2)
-    chosen = world.store.pages.series_list(SeriesFilter(branch="b3", outcome="none"), ORDER, 0, 10, fold=True)
+    pages = world.store.pages
+    listed = pages.series_order(SeriesFilter(), ORDER)
+    chosen = pages.series_order(SeriesFilter(branch="b3", outcome="none"), ORDER)
 
-    assert (5, 2) == (listed.total, len(listed.rows))
-    assert ["b3"] == [one.info.key.branch for one in chosen.rows]
-    assert 0 == world.store.pages.series_list(SeriesFilter(outcome="same"), ORDER, 0, 10).total
+    assert (5, {WorkloadClass.BATCH: 5}) == (len(listed.ids), listed.counts)
+    assert ["b3"] == [one.info.key.branch for one in pages.series_lines(chosen.ids.tolist())]
+    assert 0 == len(pages.series_order(SeriesFilter(outcome="same"), ORDER).ids)
+
+
+def test_a_list_says_of_a_series_what_its_whole_row_says(world: World) -> None:
+    for value in (1.0, 2.0):
+        world.measured_night(value)
+    world.store.judgements.write(1, night(1), world.store.judgements.history(1), Judgement(SAME), world.now)
+    [row], [line] = world.store.pages.some_rows([1, 77]), world.store.pages.series_lines([77, 1])
+
+    assert (row.info, row.latest.point.value, row.latest.point.interval) == (line.info, line.value, line.interval)
+    assert (row.previous and row.previous.point.value, row.values) == (line.previous, line.values)
+    assert row.verdict is not None
+    assert (row.verdict.outcome, row.verdict.effect, row.verdict.reason) == (line.outcome, line.effect, line.reason)
 
 
 def test_results_from_elsewhere_are_taken_once(world: World) -> None:

@@ -4,6 +4,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Engine, Text, func, select
 
 from perfd.domain.occasion import Occasion
@@ -31,7 +33,7 @@ from perfd.store.pages import (
     weeks,
 )
 from perfd.store.pages.across import PARTS
-from perfd.store.pages.chosen import UNJUDGED, SeriesFilter
+from perfd.store.pages.chosen import UNJUDGED, SeriesFilter, Version
 from perfd.store.pages.columns import Columns, Window
 from perfd.store.pages.comparing import Apart, Question, Sorting
 from perfd.store.pages.related import Daily, Pinned, Sibling
@@ -48,7 +50,8 @@ from perfd.store.records import (
     RunPage,
     RunRow,
     SeriesInfo,
-    SeriesList,
+    SeriesLine,
+    SeriesOrder,
     SeriesPage,
     SeriesRow,
     Side,
@@ -73,6 +76,7 @@ __all__ = [
     "SeriesFilter",
     "Sibling",
     "Sorting",
+    "Version",
     "Window",
 ]
 Occ = tables.occasion.c
@@ -80,7 +84,7 @@ Occ = tables.occasion.c
 
 @dataclass(frozen=True)
 class Pages:
-    """Questions that pages and reports ask; each is one transaction that only reads."""
+    """Questions that pages and reports ask; they only read."""
 
     engine: Engine
 
@@ -94,15 +98,23 @@ class Pages:
         with self.engine.begin() as connection:
             return series.rows(connection, wanted or SeriesFilter())
 
-    def series_list(
-        self, wanted: SeriesFilter, order: Sequence[WorkloadClass], offset: int, limit: int, *, fold: bool = False
-    ) -> SeriesList:
-        """One page of the Series that match, by class in that order, and how many there are; see `series.listed`."""
+    def series_order(self, wanted: SeriesFilter, classes: Sequence[WorkloadClass]) -> SeriesOrder:
+        """Every Series that matches and has Points, by class in that order; the same while the same Series have Points."""
         with self.engine.begin() as connection:
-            return series.listed(connection, wanted, order, offset, limit, fold=fold)
+            return series.order(connection, wanted, classes)
 
-    def some_rows(self, ids: Collection[int]) -> tuple[SeriesRow, ...]:
-        """The Series with these ids that have Points, as the list shows them."""
+    def series_lines(self, ids: Sequence[int]) -> tuple[SeriesLine, ...]:
+        """The Series with these ids that have Points, in this order, each with the numbers that a list shows."""
+        with self.engine.begin() as connection:
+            return series.lines(connection, ids)
+
+    def unmoved(self) -> NDArray[np.int64]:
+        """Series that a list may fold away, because they are many and nothing has changed in them; see `series.unmoved`."""
+        with self.engine.begin() as connection:
+            return series.unmoved(connection)
+
+    def some_rows(self, ids: Sequence[int]) -> tuple[SeriesRow, ...]:
+        """The Series with these ids that have Points, in this order, with all about their last two Points and Verdict."""
         with self.engine.begin() as connection:
             return series.some_rows(connection, ids)
 
@@ -151,8 +163,8 @@ class Pages:
         with self.engine.begin() as connection:
             return run_list.listed(connection, wanted, offset, limit)
 
-    def version(self, ids: Sequence[int] | None = None) -> str:
-        """What stands about these Series (about all) is the same as long as this is: two numbers that every write raises."""
+    def version(self, ids: Sequence[int] | None = None) -> Version:
+        """What stands about these Series (about all) is the same as long as this is."""
         with self.engine.begin() as connection:
             return chosen.version(connection, ids)
 

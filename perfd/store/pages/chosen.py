@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, exists, func, select
 
@@ -30,6 +30,19 @@ class SeriesFilter:
     device_class: str | None = None
     outcome: str | None = None
     """Of the last Verdict, or UNJUDGED; no part of a key."""
+
+
+class Version(NamedTuple):
+    """What stands about some Series is the same as long as this is."""
+
+    members: str
+    """Which of them have Points: what depends on their names alone is the same as long as this is."""
+    written: int
+    """How often they were written about, added up: every write raises it."""
+
+    def __str__(self) -> str:
+        """As a part of a tag."""
+        return f"{self.members}.{self.written}"
 
 
 COLUMNS: dict[str, ColumnElement[Any]] = {
@@ -73,10 +86,11 @@ def choices(connection: Connection) -> dict[str, tuple[str, ...]]:
     }
 
 
-def version(connection: Connection, ids: Collection[int] | None = None) -> str:
-    """The same as long as nothing was written about these Series (about any): how many, and how often they were written."""
-    asked = select(func.count(), func.coalesce(func.sum(L.version), 0))
+def version(connection: Connection, ids: Collection[int] | None = None) -> Version:
+    """The version of these Series (of all)."""
+    which = func.coalesce(func.bit_xor(func.hashint8extended(L.series_id, 0)), 0)
+    asked = select(func.count(), which, func.coalesce(func.sum(L.version), 0))
     if ids is not None:
         asked = asked.where(L.series_id.in_(ids))
-    many, written = connection.execute(asked).one()
-    return f"{many}.{written}"
+    many, members, written = connection.execute(asked).one()
+    return Version(f"{many}.{members % 2**64:x}", int(written))

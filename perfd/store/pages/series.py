@@ -1,16 +1,19 @@
 """Lists of Series, and all about one of them."""
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, literal, or_, select
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, Select, case, func, or_, select
 
 from perfd.domain.metric import MetricKind
 from perfd.domain.suite import WorkloadClass
 from perfd.domain.verdict import Outcome
 from perfd.store import reading, tables
 from perfd.store.pages.chosen import SeriesFilter, conditions
-from perfd.store.records import PointRow, SeriesList, SeriesPage, SeriesRow
+from perfd.store.records import PointRow, SeriesLine, SeriesOrder, SeriesPage, SeriesRow
 from perfd.store.workloads import read_workload
 from perfd.store.writing import AnyRow
 
@@ -30,47 +33,49 @@ def rows(connection: Connection, wanted: SeriesFilter) -> tuple[SeriesRow, ...]:
     return _rows(connection, _lines().where(*conditions(wanted)).order_by(*names))
 
 
-def some_rows(connection: Connection, ids: Collection[int]) -> tuple[SeriesRow, ...]:
-    """The Series with these ids."""
-    return _rows(connection, _lines().where(S.id.in_(ids)).order_by(S.id))
+def some_rows(connection: Connection, ids: Sequence[int]) -> tuple[SeriesRow, ...]:
+    """The Series with these ids, in this order."""
+    found = {row.info.id: row for row in _rows(connection, _lines().where(S.id.in_(ids)))}
+    return tuple(found[one] for one in ids if one in found)
 
 
-def listed(
-    connection: Connection, wanted: SeriesFilter, order: Sequence[WorkloadClass], offset: int, limit: int, *, fold: bool
-) -> SeriesList:
-    """One page of the list: by class as `order` has them, then subject, Workload, Model, Metric; counted over all pages.
-
-    `fold` leaves out compiled counts that did not move: each Kernel has dozens, and they would bury everything else.
-    """
-    hidden = unmoved() if fold else None
+def order(connection: Connection, wanted: SeriesFilter, classes: Sequence[WorkloadClass]) -> SeriesOrder:
+    """Every Series that matches: by class as `classes` has them, then subject, Workload, Model, Metric."""
     words = W["class"]
-    kept = _lines().where(*conditions(wanted))
-    quiet = literal(0) if hidden is None else func.count().filter(hidden)
-    counted = kept.with_only_columns(words, func.count(), quiet).group_by(words)
-    counts: list[Any] = list(connection.execute(counted).all())
-    place = case({one.value: number for number, one in enumerate(order)}, value=words, else_=len(order))
+    place = case({one.value: number for number, one in enumerate(classes)}, value=words, else_=len(classes))
     text = (tables.subject.c.name, W.name, S.model, M.name)
-    shown = kept if hidden is None else kept.where(~hidden)
-    # Only numbers are sorted; what a line shows is read for this page alone.
-    asked = shown.with_only_columns(S.id).order_by(place, *(column.collate("C") for column in text), S.id)
-    ids = connection.execute(asked.offset(offset).limit(limit)).scalars().all()
-    found = {row.info.id: row for row in some_rows(connection, ids)}
-    return SeriesList(
-        rows=tuple(found[one] for one in ids),
-        total=sum(total for _, total, _ in counts),
-        quiet={WorkloadClass(one): number for one, _, number in counts if number},
+    asked = _standing(select(S.id, words)).where(*conditions(wanted))
+    found = connection.execute(asked.order_by(place, *(column.collate("C") for column in text), S.id)).all()
+    counts = Counter(WorkloadClass(word) for _, word in found)
+    return SeriesOrder(np.fromiter((one for one, _ in found), np.int64, len(found)), counts)
+
+
+def lines(connection: Connection, ids: Sequence[int]) -> tuple[SeriesLine, ...]:
+    """How these Series stand, in this order; those that do not exist, or have no Points, are left out."""
+    asked = (
+        reading.series_select()
+        .add_columns(L.value, L.low, L.high, L.previous, L.tail, V.outcome, V.effect, V.reason)
+        .join(tables.series_latest, L.series_id == S.id)
+        .outerjoin(tables.verdict, (V.series_id == L.series_id) & (V.occasion_id == L.judged_in))
+        .where(S.id.in_(ids))
     )
+    found = {row.id: row for row in connection.execute(asked)}
+    return tuple(_line(found[one]) for one in ids if one in found)
 
 
-def unmoved() -> ColumnElement[bool]:
-    """Of a Series: it is a Kernel's compiled count or resource, and neither its last Point nor its Verdict says that it moved."""
+def unmoved(connection: Connection) -> NDArray[np.int64]:
+    """Compiled counts and resources of Kernels of which neither the last Point nor the last Verdict says that they moved.
+
+    Each Kernel has dozens, and in a list they would bury everything else.
+    """
     still = or_(L.previous.is_(None), L.previous == L.value)
-    return and_(
+    asked = _standing(select(S.id)).where(
         W["class"] == WorkloadClass.KERNEL.value,
         M.kind != MetricKind.SPEED.value,
         func.coalesce(L.outcome, "").not_in(MOVED),
         or_(M.kind != MetricKind.STATIC.value, still),
     )
+    return np.array(connection.execute(asked).scalars().all(), dtype=np.int64)
 
 
 def page(connection: Connection, series_id: int, last: int | None) -> SeriesPage | None:
@@ -119,6 +124,31 @@ def _places(connection: Connection, changes: Sequence[int]) -> dict[int, int]:
         .group_by(change.c.id)
     )
     return dict(connection.execute(asked).all()) if changes else {}
+
+
+def _standing(asked: Select[Any]) -> Select[Any]:
+    """The question over all Series that have Points, with the tables that name their parts."""
+    return (
+        asked.select_from(tables.series)
+        .join(tables.subject, tables.subject.c.id == S.subject_id)
+        .join(tables.workload, W.id == S.workload_id)
+        .join(tables.suite, tables.suite.c.id == W.suite_id)
+        .join(tables.metric, M.id == S.metric_id)
+        .join(tables.series_latest, L.series_id == S.id)
+    )
+
+
+def _line(row: AnyRow) -> SeriesLine:
+    return SeriesLine(
+        info=reading.as_series(row),
+        value=row.value,
+        interval=None if row.low is None else (row.low, row.high),
+        previous=row.previous,
+        outcome=None if row.outcome is None else Outcome(row.outcome),
+        effect=row.effect,
+        reason=row.reason or "",
+        values=tuple(row.tail),
+    )
 
 
 def _lines() -> Select[Any]:

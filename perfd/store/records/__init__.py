@@ -5,7 +5,16 @@ from perfd.store.records.claims import ClaimedBuild, ClaimedRun, Reduced, Taken,
 from perfd.store.records.nights import JudgedSeries, Movement, NightSummary, OccasionRow, OccasionSummary, Span
 from perfd.store.records.runs import ArmSamples, BuildPage, BuildRow, RunPage, RunRow
 from perfd.store.records.searches import BisectEnded, BisectRow, BisectStep
-from perfd.store.records.series import ChangeRow, PointRow, SeriesInfo, SeriesJudgement, SeriesList, SeriesPage, SeriesRow
+from perfd.store.records.series import (
+    ChangeRow,
+    PointRow,
+    SeriesInfo,
+    SeriesJudgement,
+    SeriesLine,
+    SeriesOrder,
+    SeriesPage,
+    SeriesRow,
+)
 from perfd.store.records.service import QueueRow, Status, UnsentRow, WaitingRow, WorkerRow
 from perfd.store.records.sides import CommonMean, Differing, DifferingList, Side
 
@@ -39,7 +48,8 @@ __all__ = [
     "RunRow",
     "SeriesInfo",
     "SeriesJudgement",
-    "SeriesList",
+    "SeriesLine",
+    "SeriesOrder",
     "SeriesPage",
     "SeriesRow",
     "Side",

@@ -5,12 +5,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from perfd.domain.metric import Metric
 from perfd.domain.past import Past
 from perfd.domain.run import Point, SeriesKey
 from perfd.domain.subject import SubjectKind
 from perfd.domain.suite import Workload, WorkloadClass
-from perfd.domain.verdict import ChangeKind, ChangeStatus, Judgement, Verdict
+from perfd.domain.verdict import ChangeKind, ChangeStatus, Judgement, Outcome, Verdict
 
 
 @dataclass(frozen=True)
@@ -55,13 +58,28 @@ class SeriesRow:
 
 
 @dataclass(frozen=True)
-class SeriesList:
-    """One page of the list of Series, and how many there are on all pages."""
+class SeriesLine:
+    """A Series and how it stands, in the numbers that a list shows."""
 
-    rows: tuple[SeriesRow, ...]
-    total: int
-    quiet: Mapping[WorkloadClass, int]
-    """Of these, by class: those that were left out because nothing moved."""
+    info: SeriesInfo
+    value: float
+    interval: tuple[float, float] | None
+    previous: float | None
+    """The Point before; absent with one Point."""
+    outcome: Outcome | None
+    """Of the last Verdict; absent until the Series was judged."""
+    effect: float | None
+    reason: str
+    values: tuple[float, ...]
+    """The last values, oldest first, for a sparkline."""
+
+
+@dataclass(frozen=True)
+class SeriesOrder:
+    """The Series of a list in its order, and how many there are of each class."""
+
+    ids: NDArray[np.int64]
+    counts: Mapping[WorkloadClass, int]
 
 
 @dataclass(frozen=True)
