@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -13,7 +14,6 @@ from perfd.domain.run import Arm, OccasionKind, RunState
 from perfd.domain.verdict import Outcome
 from perfd.errors import BadInputError
 from perfd.site import comparing
-from perfd.site.choosing import WORDS
 from perfd.site.fresh import kept, this_minute
 from perfd.site.numbers import scale_of
 from perfd.site.parameters import MOST_CHARACTERS, Limit, Offset, linker
@@ -49,12 +49,12 @@ def comparison(request: Request, name: str, site: Here) -> Response:
 
 def _list(request: Request, site: Site, offset: int, limit: int) -> HTMLResponse:
     found = site.store.pages.occasions(OccasionKind.COMPARE, last=MOST_LISTED)
-    choices = site.choices()
-    named = {part: [one for one in choices[WORDS[part]] if one] for part in SIDES}
+    version = site.version()
+    named = {part: site.memory.fact(("paired", part, version), partial(site.store.pages.paired, part)) for part in SIDES}
     return site.pages.show(
         "comparisons.html",
         nights=[row.occasion.nominal_at for row in site.store.pages.nights(NIGHTS)],
-        sides=[(part, word, named[part]) for part, word in SIDES.items() if len(named[part]) > 1],
+        sides=[(part, word, named[part]) for part, word in SIDES.items() if named[part]],
         here="/compare",
         sentence=f"{plural(len(found), 'comparison')} measured or under way."
         if found

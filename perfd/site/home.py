@@ -57,7 +57,7 @@ def _page(request: Request, site: Site, offset: int, limit: int) -> HTMLResponse
         "home.html",
         here="/",
         overdue=sentences.overdue(status.last_night, site.due_by(now)),
-        night=_night(status.last_night, sentences.home(status.last_night, len(unanswered), now)),
+        night=_night(status.last_night, sentences.home(status.last_night, len(unanswered), found.total, now)),
         spans=spans,
         improved=sentence(spans),
         last_day=f"{status.last_night.row.occasion.nominal_at:%Y-%m-%d}" if status.last_night else "",

@@ -48,7 +48,15 @@ def ids_of(value: str) -> list[int]:
 
 def text(request: Request, name: str) -> str:
     """The query parameter, "" where it is absent; raises BadInputError for what no stored name can be."""
-    value = request.query_params.get(name, "")
+    return _checked(name, request.query_params.get(name, ""))
+
+
+def texts(request: Request, name: str) -> list[str]:
+    """Every query parameter of that name, likewise."""
+    return [_checked(name, value) for value in request.query_params.getlist(name)]
+
+
+def _checked(name: str, value: str) -> str:
     if len(value) > MOST_CHARACTERS:
         raise BadInputError(f"{name} has {len(value):,} characters, and at most {MOST_CHARACTERS} are read")
     if any(unicodedata.category(character) in {"Cc", "Cs"} for character in value):

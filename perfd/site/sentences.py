@@ -59,9 +59,11 @@ def night(summary: NightSummary | None, now: datetime) -> str:
     return f"{who} measured {measured}: {verdicts(summary.verdict_counts)}."
 
 
-def home(summary: NightSummary | None, regressions_open: int, now: datetime) -> str:
-    """Last night, and whether anything must still be answered."""
+def home(summary: NightSummary | None, regressions_open: int, series: int, now: datetime) -> str:
+    """Last night, and whether anything must still be answered; before the first one, what is there without it."""
     told = night(summary, now)
+    if summary is None and series:
+        told = "No night has been run yet; what stands below was imported or handed in."
     return f"{told} {plural(regressions_open, 'Regression')} open." if regressions_open else told
 
 

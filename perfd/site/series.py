@@ -10,6 +10,7 @@ from perfd.domain.verdict import Verdict
 from perfd.errors import BadInputError
 from perfd.site import documents, sentences
 from perfd.site.fresh import kept
+from perfd.site.marking import marks_of
 from perfd.site.numbers import effect_between, percent, percents, scale_of
 from perfd.site.parameters import MOST_POINTS, Rows, SeriesId
 from perfd.site.rows import better_word, change_word, line
@@ -61,6 +62,7 @@ def _page(site: Site, series_id: int, rows: int, view: View, siblings: tuple[Sib
         scale=scale_of(page.info.metric.unit, page.extent),
         view=view,
         axis=drawn,
+        marks=marks_of(site, page, view.builds),
         beside=beside(siblings, view.over),
         over=lines([row.info for row in laid], drawn.scale),
         over_rows=[line(row) for row in laid],

@@ -66,10 +66,16 @@ def _column(site: Site, span: Span, moved: tuple[tuple[str, int], ...], last: da
         changes=(("better", span.changes_better), ("worse", span.changes_worse)),
         coverage=f"{done:,} of {plural(planned, 'Run')}",
         unmeasured=unmeasured,
-        regressions=f"{span.regressions} opened, {span.regressions_open} open now",
+        regressions=_regressions(span),
         alarms=_alarms(believed.false_alarms(site, now, span.days)),
         since="" if one else f"{last - timedelta(days=span.days):%Y-%m-%d}",
     )
+
+
+def _regressions(span: Span) -> str:
+    if not span.regressions:
+        return "none opened"
+    return f"{span.regressions:,} opened, {f'{span.regressions_open:,}' if span.regressions_open else 'none'} still open"
 
 
 def _moved(found: Movement) -> tuple[tuple[str, int], ...]:

@@ -10,8 +10,9 @@ from fastapi import Request
 from perfd.domain.numbers import Scale
 from perfd.domain.subject import brief
 from perfd.errors import BadInputError
+from perfd.site.marking import LETTERS
 from perfd.site.numbers import scale_of
-from perfd.site.parameters import ids_of, text
+from perfd.site.parameters import ids_of, text, texts
 from perfd.site.rows import label, model_of
 from perfd.site.site import Site
 from perfd.site.templates import short
@@ -34,6 +35,8 @@ class View:
     against: str = ""
     """Beginning of the name of the Revision that a ratio is taken to."""
     over: tuple[int, ...] = ()
+    builds: tuple[str, ...] = ()
+    """Beginnings of the names of Builds, or of their Revisions, that are marked."""
 
 
 def view_of(request: Request) -> View:
@@ -47,7 +50,15 @@ def view_of(request: Request) -> View:
     over = ids_of(",".join(named)) if (named := [one for one in request.query_params.getlist("with") if one]) else []
     if len(over) > MOST_OVER:
         raise BadInputError(f"at most {MOST_OVER} Series are laid over one another")
-    return View(start, stop, scale, text(request, "against"), tuple(over))
+    return View(start, stop, scale, text(request, "against"), tuple(over), _builds(request))
+
+
+def _builds(request: Request) -> tuple[str, ...]:
+    """What the address marks; raises BadInputError."""
+    named = dict.fromkeys(one for one in texts(request, "build") if one)
+    if len(named) > len(LETTERS):
+        raise BadInputError(f"at most {len(LETTERS)} Builds are marked")
+    return tuple(named)
 
 
 def _day(request: Request, name: str) -> str:

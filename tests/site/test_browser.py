@@ -113,6 +113,18 @@ def test_the_keyboard_reads_points_and_opens_a_run(page: "Page", filled: httpx.C
     assert "Build " in last
 
 
+def test_marked_builds_are_drawn_into_the_chart(page: "Page", filled: httpx.Client) -> None:
+    found = filled.get("/api/v1/series?metric=itl_s").json()["series"][0]["id"]
+    pixels = []
+    for query in ("", "?build=000b&build=000d"):
+        page.goto(f"/series/{found}{query}")
+        page.wait_for_selector('figure.chart[data-drawn="yes"][data-detailed="yes"] canvas')
+        pixels.append(painted(page))
+    shot(page, "series-marked")
+
+    assert pixels[0] + 100 < pixels[1]
+
+
 def test_a_number_opens_the_command_that_measures_it_again(page: "Page") -> None:
     page.goto("/")
     number = page.locator("table a.how").first

@@ -6,6 +6,7 @@ from html import unescape
 
 import httpx
 import pytest
+from people_world import results
 from prometheus_client.parser import text_string_to_metric_families
 from site_history import CHAT, HOSTILE, History
 
@@ -51,6 +52,19 @@ def test_an_empty_home_says_what_to_do(empty: httpx.Client) -> None:
     assert "run perfd nightly" in page
     assert "Nothing was due yet." in page
     assert "Nothing was judged yet." in page
+
+
+def test_home_before_the_first_night_says_where_its_series_come_from(
+    new_store: Callable[[], Store], browse: Callable[[Store], httpx.Client]
+) -> None:
+    site = browse(new_store())
+    given = site.post("/api/v1/results", json=results())
+    page = words(site.get("/").text)
+
+    assert 201 == given.status_code
+    assert "No night has been run yet; what stands below was imported or handed in." in page
+    assert "No night was judged yet; the list below has the last Verdict of each Series." in page
+    assert "Nothing was judged yet." not in page
 
 
 def test_home_says_last_night_in_one_sentence(filled: httpx.Client) -> None:
@@ -110,7 +124,7 @@ def test_the_chart_and_the_table_hold_the_same_numbers(filled: httpx.Client) -> 
     assert found is not None
     document = filled.get(found.group(1)).json()
     shown = document["display"]
-    cells = re.findall(r'<td class="number">([\d.,]+)</td>', page)
+    cells = re.findall(r'<td class="number">(?:<a [^>]*>)?([\d.,]+)<', page)
     values = [f"{value / shown['size']:.{shown['decimals']}f}" for value in document["data"][1]]
 
     assert values[-1] == cells[0] or values[-1] in cells
@@ -387,7 +401,7 @@ def walk(client: httpx.Client) -> dict[str, str]:
     for _ in range(3):
         found: list[str] = []
         for address in new:
-            answer = client.get(address)
+            answer = client.get(address, follow_redirects=True)
             assert 200 == answer.status_code, address
             if "text/html" in answer.headers["content-type"]:  # in JSON, markup is harmless text
                 seen[address] = answer.text

@@ -156,6 +156,30 @@
     ctx.restore();
   }
 
+  // A ring with its letter around every Point of a Build that the page marks.
+  function drawBuilds(series, builds, chart) {
+    const { ctx, bbox } = chart;
+    const radius = 7 * devicePixelRatio;
+    ctx.save();
+    ctx.lineWidth = 2 * devicePixelRatio;
+    ctx.font = `bold ${12 * devicePixelRatio}px system-ui, sans-serif`;
+    ctx.textAlign = "center";
+    ctx.textBaseline = "bottom";
+    builds.forEach(({ letter, build }, place) => {
+      ctx.strokeStyle = ctx.fillStyle = css(["--mark-worse", "--third"][place % 2]);
+      series.points.build.forEach((one, at) => {
+        const left = chart.valToPos(series.data[0][at], "x", true);
+        if (one !== build || left < bbox.left || left > bbox.left + bbox.width) return;
+        const top = chart.valToPos(series.data[1][at] / series.display.size, "y", true);
+        ctx.beginPath();
+        ctx.arc(left, top, radius, 0, 2 * Math.PI);
+        ctx.stroke();
+        ctx.fillText(letter, left, top - radius - 2 * devicePixelRatio);
+      });
+    });
+    ctx.restore();
+  }
+
   const times = (series) => (series.points ? series.points.measured_at.map((text) => Date.parse(text) / 1000) : series.data[4]);
   const utcDay = (seconds) => new Date(seconds * 1000).toISOString().slice(0, 10);
 
@@ -186,9 +210,12 @@
     }
   }
 
-  function marks(series) {
+  function marks(series, builds) {
     return (chart) => {
-      if (series.points) drawKinds(series, chart);
+      if (series.points) {
+        drawKinds(series, chart);
+        drawBuilds(series, builds, chart);
+      }
       const rows = [[], [], [], [], []];
       for (const change of series.changes) {
         const colour = change.word.startsWith("worse") ? css("--mark-worse") : css("--mark-better");
@@ -301,7 +328,8 @@
       if (series !== whole) show(whole);
       make();
     };
-    const marked = (self) => !small && marks(series)(self);
+    const builds = JSON.parse(figure.dataset.builds ?? "[]");
+    const marked = (self) => !small && marks(series, builds)(self);
     const under = (self) => !small && drawLevels(series)(self);
     const make = () => {
       if (chart) chart.destroy();

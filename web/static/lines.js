@@ -6,9 +6,22 @@
   const colours = ["--line", "--mark-worse", "--third", "--fourth"];
   const dashes = [[], [7, 3], [2, 3], [9, 3, 2, 3]];
   const look = (at) => ({ stroke: css(colours[at % colours.length]), dash: dashes[Math.floor(at / colours.length + at) % dashes.length] });
+  const two = (number) => String(number).padStart(2, "0");
+  // Ticks of the time axis, written as everywhere else: months, days, or hours with the day below where it changes.
+  const ticks = (_, splits, __, ___, step) => {
+    const years = splits[splits.length - 1] - splits[0] > 360 * 86400;
+    return splits.map((seconds, place) => {
+      const at = new Date(seconds * 1000);
+      const day = `${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+      if (years) return `${at.getFullYear()}-${two(at.getMonth() + 1)}`;
+      if (step >= 86400) return day;
+      const fresh = place === 0 || new Date(splits[place - 1] * 1000).getDate() !== at.getDate();
+      return `${two(at.getHours())}:${two(at.getMinutes())}${fresh ? `\n${day}` : ""}`;
+    });
+  };
   const when = (seconds) => {
     const at = new Date(seconds * 1000);
-    return `${at.getFullYear()}-${String(at.getMonth() + 1).padStart(2, "0")}-${String(at.getDate()).padStart(2, "0")}`;
+    return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
   };
 
   // As calm as a chart of one Series: at least four per cent of the value is shown, and a line of nothing but zeros runs in the middle.
@@ -80,7 +93,7 @@
           legend: { show: false },
           cursor: { y: false, drag: { x: true, y: false } },
           scales: { x: { time: true }, y: log ? { distr: 3 } : { range: calmRange } },
-          axes: [{ ...axis, space: 80 }, { ...axis, size: 64 }],
+          axes: [{ ...axis, space: 80, values: ticks }, { ...axis, size: 64 }],
           series: [{}, ...lines.map((line, at) => ({ ...look(at), width: 1.6, spanGaps: true, points: { show: data[0].length <= 120, size: 4 } }))],
           hooks: { setCursor: [(self) => read(self.cursor.idx)] },
         },

@@ -16,10 +16,12 @@ from perfd.domain.verdict import RegressionState
 from perfd.store import occasions as asking
 from perfd.store import tables
 from perfd.store.pages import (
+    across,
     chosen,
     columns,
     comparing,
     latest_columns,
+    marking,
     news,
     nights,
     occasions,
@@ -138,6 +140,11 @@ class Pages:
         with self.engine.begin() as connection:
             return related.pinned(connection, series_id, revision)
 
+    def marked(self, series_id: int, name: str) -> marking.Marked | None:
+        """What the Series knows of the Build whose Revision or digest begins so; absent where it knows none."""
+        with self.engine.begin() as connection:
+            return marking.marked(connection, series_id, name)
+
     def daily(self, ids: Sequence[int]) -> dict[int, Daily]:
         """By Series: one value a day, for formulas over several."""
         with self.engine.begin() as connection:
@@ -182,6 +189,11 @@ class Pages:
         """Key digest of the Run that a number of a Series comes from: its last Point, or that of a side, or before a Build."""
         with self.engine.begin() as connection:
             return origins.origin(connection, series_id, side, before)
+
+    def paired(self, part: str) -> tuple[str, ...]:
+        """The engines, devices, … that can be held against another one; `part` is one of PARTS."""
+        with self.engine.begin() as connection:
+            return across.paired(connection, part)
 
     def differing(self, question: Question) -> DifferingList:
         """One page of the Series that two nights or two Builds measured, and how all of them lie apart."""

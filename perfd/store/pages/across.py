@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, func, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, func, select
 
 from perfd.store import tables
 from perfd.store.records import Side
@@ -61,6 +61,21 @@ def sides(base: Side, head: Side) -> tuple[Select[Any], dict[str, ColumnElement[
         "comparable": old_point.c.hardware_hash == new_point.c.hardware_hash if head.part != "device" else M.id.is_not(None),
     }
     return joined, columns
+
+
+def paired(connection: Connection, part: str) -> tuple[str, ...]:
+    """The values of that part which have another one beside them: in two Series with Points that are equal in all else."""
+    column = tables.subject.c.name if part == "subject" else S[PARTS[part]]
+    grouped = (
+        select(func.unnest(func.array_agg(column.distinct())).label("value"))
+        .select_from(tables.series)
+        .join(tables.subject, tables.subject.c.id == S.subject_id)
+        .join(L, L.c.series_id == S.id)
+        .group_by(*(S[name] for name in COLUMNS if name != PARTS[part]))
+        .having(func.count(column.distinct()) > 1)
+        .subquery()
+    )
+    return tuple(sorted(connection.execute(select(grouped.c.value).distinct()).scalars()))
 
 
 def _is(column: ColumnElement[Any], side: Side) -> ColumnElement[bool]:
