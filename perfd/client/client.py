@@ -61,8 +61,8 @@ class Client:
         found = self.get("/api/v1/runs", {"offset": offset, "limit": limit, **parts})
         return Page(found["total"], found["runs"])
 
-    def run(self, key: str) -> Mapping[str, Any]:
-        """One Run with its raw Samples, and how it is measured again."""
+    def run(self, key: str | int) -> Mapping[str, Any]:
+        """One Run, by its key or its number, with its raw Samples, and how it is measured again."""
         found: dict[str, Any] = self.get(f"/api/v1/runs/{key}")
         return found
 

@@ -36,7 +36,8 @@ class Points:
     values: Sequence[float]
     lows: Sequence[float | None]
     highs: Sequence[float | None]
-    runs: Sequence[str]
+    runs: Sequence[int]
+    """Their numbers, each as good as a key where a Run is asked for."""
     builds: Sequence[str]
     revisions: Sequence[str]
     decimated: bool

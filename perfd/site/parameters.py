@@ -19,7 +19,7 @@ MOST_POINTS = 2500
 _HEX = re.compile(r"[0-9a-f]{64}")
 
 SeriesId = Annotated[int, Path(ge=1, le=2**63 - 1, description="The number in the Series' address.")]
-RunKey = Annotated[str, Path(max_length=MOST_CHARACTERS, description="The 64 hexadecimal digits of a Run.")]
+RunKey = Annotated[str, Path(max_length=MOST_CHARACTERS, description="The 64 hexadecimal digits of a Run, or its number.")]
 BuildName = Annotated[str, Path(max_length=MOST_CHARACTERS, description="The 64 hexadecimal digits of a Build.")]
 RegressionId = Annotated[int, Path(ge=1, le=2**63 - 1, description="The number in the Regression's address.")]
 Offset = Annotated[int, Query(ge=0, le=10_000_000, description="How many to leave out from the start.")]

@@ -1,5 +1,6 @@
 """One Run: what it measured, where, with what outcome, and how to run it again."""
 
+import re
 import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 from markupsafe import Markup
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from perfd.domain.environment import DeviceState, Environment
 from perfd.domain.results import MetricSamples
@@ -30,6 +31,8 @@ MOST_RAW = 400
 MOST_STATES = 60
 MOST_WORDS = 8
 """Columns of the device-state table."""
+_NUMBER = re.compile(r"[1-9][0-9]{0,17}")
+"""What a chart and a long table call a Run: they would wait for thousands of keys of 64 digits."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +55,10 @@ class MetricLine:
 
 @router.get("/runs/{key}")
 def run(request: Request, key: str, site: Here) -> Response:
-    """The page of one Run."""
+    """The page of one Run; who comes with its number is sent to its one address."""
     page = find(site, key)
+    if key != page.run.key:
+        return RedirectResponse(f"/runs/{page.run.key}")
     return this_minute(request, lambda: _page(site, page), alike=True)
 
 
@@ -81,8 +86,8 @@ def _page(site: Site, page: RunPage) -> HTMLResponse:
 
 
 def find(site: Site, key: str) -> RunPage:
-    """The Run; raises NotHereError where there is none."""
-    page = site.store.pages.run_page(digest(key, "Run"))
+    """The Run with that key, or that number; raises NotHereError where there is none."""
+    page = site.store.pages.run_page(key if _NUMBER.fullmatch(key) else digest(key, "Run"))
     if page is None:
         raise NotHereError(f"There is no Run {key[:12]}.")
     return page

@@ -1,11 +1,11 @@
 """One Series: a chart, the same numbers as a table, its Changes, and what is measured."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, Response
 
-from perfd.domain.run import Point
 from perfd.domain.verdict import Verdict
 from perfd.errors import BadInputError
 from perfd.site import documents, sentences
@@ -18,27 +18,11 @@ from perfd.site.site import Here, Site
 from perfd.site.troubles import NotHereError
 from perfd.site.viewing import View, axis, beside, lines, view_of
 from perfd.store.pages import Sibling
-from perfd.store.records import PointRow, SeriesLine, SeriesPage
+from perfd.store.records import PointLine, SeriesLine, SeriesPage
 
 router = APIRouter()
 IN_TABLE = 100
 """Older Points stay in the chart and in the JSON; `rows` asks for more of them."""
-
-
-class TablePoint(NamedTuple):
-    """A Point as one line of the table."""
-
-    revision: str
-    title: str
-    value: float
-    interval: tuple[float, float] | None
-    n: int
-    effect: float | None
-    measured_at: Any
-    occasion: str
-    host: str
-    run: str
-    build: str
 
 
 @router.get("/series/{series_id}")
@@ -107,30 +91,10 @@ def _laid(site: Site, page: SeriesPage, over: tuple[int, ...]) -> list[SeriesLin
     return laid
 
 
-def table(rows: tuple[PointRow, ...]) -> list[TablePoint]:
+def table(lines: Sequence[PointLine]) -> list[tuple[PointLine, float | None]]:
     """The Points in order, each with its change against the one before."""
-    lines = []
-    before: Point | None = None
-    for row in rows:
-        one = row.point
-        effect = effect_between(before.value if before else None, one.value)
-        lines.append(
-            TablePoint(
-                one.revision,
-                row.title,
-                one.value,
-                one.interval,
-                one.n,
-                effect,
-                one.measured_at,
-                one.occasion,
-                row.host,
-                one.run,
-                one.build,
-            )
-        )
-        before = one
-    return lines
+    before = (None, *(line.value for line in lines))
+    return [(line, effect_between(value, line.value)) for value, line in zip(before, lines, strict=False)]
 
 
 def facts(verdict: Verdict) -> list[tuple[str, str]]:

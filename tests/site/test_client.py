@@ -42,10 +42,12 @@ def test_every_series_is_listed_and_its_points_are_read(client: Client) -> None:
 
 
 def test_a_run_says_how_it_is_measured_again(client: Client) -> None:
-    key = client.points(1).runs[-1]
+    number = client.points(1).runs[-1]
+    told = client.run(number)
 
-    assert client.run(key)["reproduce"]["command"].startswith("perfd compare ")
-    assert key in {row["key"] for row in client.runs(limit=500).rows}
+    assert told["reproduce"]["command"].startswith("perfd compare ")
+    assert {number: told["run"]["key"]}.items() <= {row["id"]: row["key"] for row in client.runs(limit=500).rows}.items()
+    assert told == client.run(told["run"]["key"])
 
 
 def test_regressions_status_and_tables_are_read(client: Client) -> None:

@@ -115,7 +115,7 @@ def test_a_series_shows_its_change_at_the_build_that_made_it(filled: httpx.Clien
     assert "(worse)" in read
     assert "First Build at the new level" in read
     assert links(page, r"/builds/[0-9a-f]{64}")
-    assert links(page, r"/runs/[0-9a-f]{64}")
+    assert links(page, r"/runs/[1-9][0-9]*")
 
 
 def test_the_chart_and_the_table_hold_the_same_numbers(filled: httpx.Client) -> None:
@@ -220,6 +220,9 @@ def test_every_page_reached_by_links_answers(filled: httpx.Client) -> None:
         ("/series/1%00", 400),
         ("/runs/" + "0" * 64, 404),
         ("/runs/short", 400),
+        ("/runs/999999999999999999", 404),
+        ("/runs/9999999999999999999", 400),
+        ("/runs/0", 400),
         ("/runs/%3Cscript%3E", 400),
         ("/builds/" + "0" * 64, 404),
         ("/builds/" + "z" * 64, 400),
@@ -321,6 +324,16 @@ def test_a_series_comes_in_columns(filled: httpx.Client) -> None:
     assert {len(x)} == {len(column) for column in answer["points"].values()}
     assert "worse" == answer["changes"][-1]["word"]
     assert "s" == answer["series"]["unit"]
+
+
+def test_the_number_of_a_run_leads_to_its_one_address(filled: httpx.Client) -> None:
+    number = filled.get("/api/v1/series/1").json()["points"]["run"][0]
+    key = filled.get(f"/api/v1/runs/{number}").json()["run"]["key"]
+    sent = filled.get(f"/runs/{number}", follow_redirects=False)
+
+    assert (307, f"/runs/{key}") == (sent.status_code, sent.headers["location"])
+    assert 200 == filled.get(f"/runs/{key}", follow_redirects=False).status_code
+    assert f'href="/runs/{number}"' in filled.get("/series/1").text
 
 
 def test_a_run_comes_with_every_raw_sample(filled: httpx.Client) -> None:

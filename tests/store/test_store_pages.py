@@ -1,3 +1,5 @@
+import json
+
 from sqlalchemy import event
 from store_world import CHAT, CPU, FIRST_NIGHT, MODEL, World, commit, done, night, plan, planned_run, reduced, samples, spec
 
@@ -9,6 +11,7 @@ from perfd.domain.subject import SubjectKind
 from perfd.domain.suite import Workload, WorkloadClass
 from perfd.domain.verdict import Judgement, Outcome, Verdict
 from perfd.store import SeriesFilter, Store
+from perfd.store.pages import Window
 
 UNSURE = Verdict(Outcome.UNSURE, "3 Points, 6 are needed", "test/1", 3)
 
@@ -90,8 +93,8 @@ def test_the_page_of_a_series_has_its_points_in_order(world: World) -> None:
 
     assert page is not None
     assert CHAT == page.workload
-    assert [1.0, 3.0, 2.0] == [row.point.value for row in page.points]
-    assert (2.0, 3.0) == page.points[-1].point.interval
+    assert [1.0, 3.0, 2.0] == [row.value for row in page.points]
+    assert (2.0, 3.0) == page.points[-1].interval
     assert (None, None, ()) == (page.verdict, page.verdict_occasion, page.changes)
     assert 2 == len(getattr(world.store.pages.series_page(1, last=2), "points", ()))
 
@@ -186,5 +189,5 @@ def test_hosts_of_one_class_share_a_series_and_stay_tellable(world: World) -> No
 
     assert page is not None
     assert ["bench-1", "bench-2"] == [row.host for row in page.points]
-    assert 1 == len({row.point.hardware_hash for row in page.points})
-    assert 2 == len({row.point.epoch for row in page.points})
+    epochs = world.store.pages.series_columns(1, Window()).epochs
+    assert [{"index": 1, "word": "other driver or libraries"}] == json.loads(epochs)

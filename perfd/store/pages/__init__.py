@@ -25,6 +25,7 @@ from perfd.store.pages import (
     news,
     nights,
     occasions,
+    one_series,
     origins,
     related,
     run_list,
@@ -128,7 +129,7 @@ class Pages:
     def series_page(self, series_id: int, last: int | None = None) -> SeriesPage | None:
         """The Series with its (last) Points, its Changes that stand, and its last Verdict."""
         with self.engine.begin() as connection:
-            return series.page(connection, series_id, last)
+            return one_series.page(connection, series_id, last)
 
     def siblings(self, series_id: int) -> tuple[Sibling, ...]:
         """Series that differ from this one in one part of the key, by that part; a few dozen at most."""
@@ -266,7 +267,7 @@ class Pages:
             return triage.commits(connection, change)
 
     def run_page(self, key: str) -> RunPage | None:
-        """All about the Run with that key digest."""
+        """All about the Run with that key digest, or that number."""
         with self.engine.begin() as connection:
             return runs.page(connection, key)
 

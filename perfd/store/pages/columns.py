@@ -4,7 +4,7 @@ A chart reads one index (`ix_point_order` holds its numbers). Where a Series has
 and the highest of every stretch are given, and the first and last of all: no peak is lost, and what is shown is a real Point.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,50 +12,56 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, text
 
+from perfd.store.writing import AnyRow
+
 Whole = NDArray[np.int64]
 
 _COUNT = "SELECT series_id, count(*) AS many FROM point WHERE series_id = ANY(:ids) GROUP BY series_id"
-_EVERY = """
-    SELECT p.series_id, format('{"id":%s,"total":%s,"from":%s,"data":[%s,%s,%s,%s,%s]}', p.series_id, :total, :start,
-        array_to_json(array_agg(x)), array_to_json(array_agg(value)), array_to_json(array_agg(low)),
-        array_to_json(array_agg(high)), array_to_json(array_agg(at)))
+_NAMES = "value, low, high, n, hardware_mark, epoch_mark, build_id, revision_id, occasion_id, device_id"
+_EACH = """
+    SELECT :start + row_number() OVER () - 1 AS x, o.* FROM (
+        SELECT ordinal, measured_at, run_id, <names>
+        FROM point WHERE series_id = :id ORDER BY ordinal, measured_at, run_id OFFSET :start LIMIT :many
+    ) AS o""".replace("<names>", _NAMES)
+"""Every Point of a stretch with its place, from the index alone."""
+_CHOSEN = """
+    SELECT t.x, p.ordinal, p.measured_at, p.run_id, <names>
+    FROM unnest(CAST(:places AS int[]), CAST(:ordinals AS int[]), CAST(:moments AS bigint[]), CAST(:runs AS bigint[]))
+        AS t (x, ordinal, moment, run_id)
+    JOIN point AS p ON p.series_id = :id AND p.ordinal = t.ordinal AND p.run_id = t.run_id
+        AND p.measured_at = timestamptz '2000-01-01 00:00:00+00' + t.moment * interval '1 microsecond'
+    ORDER BY t.x""".replace("<names>", _NAMES)
+"""Those that were chosen: the whole key of the index is asked for, so that the table is not read."""
+_KEYS = """
+    SELECT string_agg(float8send(value), ''::bytea), string_agg(int4send(ordinal), ''::bytea),
+        string_agg(timestamptz_send(measured_at), ''::bytea), string_agg(int8send(run_id), ''::bytea)
     FROM (
-        SELECT series_id, :start + row_number() OVER () - 1 AS x, value, low, high, at FROM (
-            SELECT series_id, value::real, low::real, high::real, extract(epoch FROM measured_at)::bigint AS at
-            FROM point WHERE series_id = :id ORDER BY ordinal, measured_at, run_id OFFSET :start LIMIT :many
-        ) AS o
-    ) AS p GROUP BY p.series_id"""
-_BYTES = """
-    SELECT string_agg(int8send(run_id), ''::bytea), string_agg(float8send(value), ''::bytea) FROM (
-        SELECT run_id, value FROM point WHERE series_id = :id ORDER BY ordinal, measured_at, run_id OFFSET :start LIMIT :many
+        SELECT value, ordinal, measured_at, run_id
+        FROM point WHERE series_id = :id ORDER BY ordinal, measured_at, run_id OFFSET :start LIMIT :many
     ) AS o"""
-_SOME = """
-    SELECT format('{"id":%s,"total":%s,"from":%s,"data":[%s,%s,%s,%s,%s]}', CAST(:id AS bigint), :total, :start,
-        array_to_json(array_agg(x)), array_to_json(array_agg(value)), array_to_json(array_agg(low)),
-        array_to_json(array_agg(high)), array_to_json(array_agg(at)))
-    FROM (
-        SELECT t.x, p.value::real, p.low::real, p.high::real, extract(epoch FROM p.measured_at)::bigint AS at
-        FROM unnest(CAST(:runs AS bigint[]), CAST(:places AS int[])) AS t (run_id, x)
-        JOIN point AS p ON p.series_id = :id AND p.run_id = t.run_id ORDER BY t.x
-    ) AS o"""
-_WHOLE = """
-    SELECT array_to_json(array[array_to_json(array_agg(x)), array_to_json(array_agg(value)), array_to_json(array_agg(low)),
-            array_to_json(array_agg(high))])::text AS data,
-        json_build_object('run', array_agg(run), 'build', array_agg(build), 'revision', array_agg(revision),
+_DRAWN = """
+    SELECT format('{"id":%s,"total":%s,"from":%s,"data":[%s,%s,%s,%s,%s]}', CAST(:id AS bigint), CAST(:total AS int),
+        CAST(:start AS int), array_to_json(array_agg(x)), array_to_json(array_agg(value::real)),
+        array_to_json(array_agg(low::real)), array_to_json(array_agg(high::real)),
+        array_to_json(array_agg(extract(epoch FROM measured_at)::bigint)))
+    FROM (<points>) AS p"""
+_TOLD = """
+    SELECT count(*) AS shown, array_to_json(array[array_to_json(array_agg(x)), array_to_json(array_agg(value)),
+            array_to_json(array_agg(low)), array_to_json(array_agg(high))])::text AS data,
+        json_build_object('run', array_agg(run_id), 'build', array_agg(build), 'revision', array_agg(revision),
             'ordinal', array_agg(ordinal), 'title', array_agg(title), 'measured_at', array_agg(at),
             'occasion', array_agg(occasion), 'host', array_agg(host), 'n', array_agg(n))::text AS points,
         coalesce(json_agg(json_build_object('index', x, 'word', word)) FILTER (WHERE word IS NOT NULL), '[]')::text AS epochs
     FROM (
-        SELECT t.x, p.value, p.low, p.high, r.key AS run, b.digest AS build, v.name AS revision, p.ordinal, v.title,
+        SELECT p.x, p.value, p.low, p.high, p.run_id, b.digest AS build, v.name AS revision, p.ordinal, v.title,
             to_char(p.measured_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS at, o.name AS occasion, d.host, p.n,
-            CASE WHEN p.hardware_hash <> lag(p.hardware_hash) OVER seen THEN 'other hardware or clocks'
-                WHEN p.epoch <> lag(p.epoch) OVER seen THEN 'other driver or libraries' END AS word
-        FROM unnest(CAST(:runs AS bigint[]), CAST(:places AS int[])) AS t (run_id, x)
-        JOIN point AS p ON p.series_id = :id AND p.run_id = t.run_id
-        JOIN run AS r ON r.id = p.run_id JOIN build AS b ON b.id = p.build_id JOIN revision AS v ON v.id = p.revision_id
+            CASE WHEN p.hardware_mark <> lag(p.hardware_mark) OVER seen THEN 'other hardware or clocks'
+                WHEN p.epoch_mark <> lag(p.epoch_mark) OVER seen THEN 'other driver or libraries' END AS word
+        FROM (<points>) AS p
+        JOIN build AS b ON b.id = p.build_id JOIN revision AS v ON v.id = p.revision_id
         JOIN occasion AS o ON o.id = p.occasion_id JOIN device AS d ON d.id = p.device_id
-        WINDOW seen AS (ORDER BY t.x)
-        ORDER BY t.x
+        WINDOW seen AS (ORDER BY p.x)
+        ORDER BY p.x
     ) AS q"""
 
 
@@ -102,9 +108,8 @@ def whole(connection: Connection, series_id: int, window: Window) -> Columns:
     many = window.many(total)
     if not many:
         return Columns(total, 0, 0, "[[],[],[],[]]", _NO_POINTS, "[]")
-    runs, places = _chosen(connection, series_id, window, many)
-    row = connection.execute(text(_WHOLE), {"id": series_id, "runs": runs, "places": places}).one()
-    return Columns(total, many, len(runs), row.data, row.points, row.epochs)
+    row = _ask(connection, _TOLD, series_id, window, total)
+    return Columns(total, many, row.shown, row.data, row.points, row.epochs)
 
 
 def extremes(values: NDArray[np.float64], most: int) -> Whole:
@@ -125,25 +130,28 @@ def _totals(connection: Connection, ids: Sequence[int]) -> dict[int, int]:
 
 
 def _chart(connection: Connection, series_id: int, total: int, window: Window) -> str:
-    many = window.many(total)
-    asked: dict[str, Any] = {"id": series_id, "total": total, "start": window.start}
-    if not many:
+    if not window.many(total):
         return f'{{"id":{series_id},"total":{total},"from":{window.start},"data":[[],[],[],[],[]]}}'
+    return str(_ask(connection, _DRAWN, series_id, window, total)[0])
+
+
+def _ask(connection: Connection, question: str, series_id: int, window: Window, total: int) -> AnyRow:
+    """The answer about every Point of the window, or about the lowest and highest of each stretch where it holds too many."""
+    many = window.many(total)
+    asked: dict[str, Any] = {"id": series_id, "total": total, "start": window.start, "many": many}
     if many <= window.most:
-        return str(connection.execute(text(_EVERY), asked | {"many": many}).one()[1])
-    runs, places = _chosen(connection, series_id, window, many)
-    return str(connection.execute(text(_SOME), asked | {"runs": runs, "places": places}).scalar_one())
+        return connection.execute(text(question.replace("<points>", _EACH)), asked).one()
+    chosen = asked | _chosen(connection, asked, window.most)
+    return connection.execute(text(question.replace("<points>", _CHOSEN)), chosen).one()
 
 
-def _chosen(connection: Connection, series_id: int, window: Window, many: int) -> tuple[list[int], list[int]]:
-    """The Runs whose Points are given, and the places of these."""
-    asked = {"id": series_id, "start": window.start, "many": many}
-    run_bytes, value_bytes = connection.execute(text(_BYTES), asked).one()
-    runs = np.frombuffer(run_bytes, dtype=">i8")
-    places = np.arange(many)
-    if many > window.most:
-        places = extremes(np.frombuffer(value_bytes, dtype=">f8").astype(np.float64), window.most)
-    return runs[places].tolist(), (places + window.start).tolist()
+def _chosen(connection: Connection, asked: Mapping[str, Any], most: int) -> dict[str, list[int]]:
+    """Places and keys of the Points to be given."""
+    values, *keys = connection.execute(text(_KEYS), asked).one()
+    places = extremes(np.frombuffer(values, dtype=">f8").astype(np.float64), most)
+    kinds = {"ordinals": ">i4", "moments": ">i8", "runs": ">i8"}
+    found = {name: np.frombuffer(key, dtype=kind)[places] for (name, kind), key in zip(kinds.items(), keys, strict=True)}
+    return {name: column.tolist() for name, column in (found | {"places": places + asked["start"]}).items()}
 
 
 _NO_POINTS = '{"run":[],"build":[],"revision":[],"ordinal":[],"title":[],"measured_at":[],"occasion":[],"host":[],"n":[]}'

@@ -17,11 +17,13 @@ S = tables.series.c
 P = tables.point.c
 R = tables.run.c
 B = tables.build.c
+LONG_NUMBER = 19
+"""Digits that a number of the database cannot have, and a key of 64 always has."""
 
 
 def page(connection: Connection, key: str) -> RunPage | None:
-    """The Run with that key digest, with everything that was stored of it."""
-    found = reading.run_rows(connection, R.key == key)
+    """The Run with that key digest, or that number, with everything that was stored of it."""
+    found = reading.run_rows(connection, R.id == int(key) if key.isdecimal() and len(key) < LONG_NUMBER else R.key == key)
     if not found:
         return None
     run = found[0]

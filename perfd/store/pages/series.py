@@ -1,4 +1,4 @@
-"""Lists of Series, and all about one of them."""
+"""Lists of Series."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,8 +13,7 @@ from perfd.domain.suite import WorkloadClass
 from perfd.domain.verdict import Outcome
 from perfd.store import reading, tables
 from perfd.store.pages.chosen import SeriesFilter, conditions
-from perfd.store.records import PointRow, SeriesLine, SeriesOrder, SeriesPage, SeriesRow
-from perfd.store.workloads import read_workload
+from perfd.store.records import PointRow, SeriesLine, SeriesOrder, SeriesRow
 from perfd.store.writing import AnyRow
 
 S = tables.series.c
@@ -23,7 +22,6 @@ V = tables.verdict.c
 L = tables.series_latest.c
 M = tables.metric.c
 W = tables.workload.c
-Occ = tables.occasion.c
 MOVED = (Outcome.BETTER.value, Outcome.WORSE.value, Outcome.NOT_COMPARABLE.value)
 
 
@@ -76,54 +74,6 @@ def unmoved(connection: Connection) -> NDArray[np.int64]:
         or_(M.kind != MetricKind.STATIC.value, still),
     )
     return np.array(connection.execute(asked).scalars().all(), dtype=np.int64)
-
-
-def page(connection: Connection, series_id: int, last: int | None) -> SeriesPage | None:
-    """The Series with its (last) Points, its Changes that stand, and its last Verdict."""
-    row = connection.execute(reading.series_select().where(S.id == series_id)).first()
-    if row is None:
-        return None
-    change = tables.change.c
-    workload_id = connection.execute(select(S.workload_id).where(S.id == series_id)).scalar_one()
-    judged = connection.execute(
-        select(tables.verdict, Occ.name.label("occasion"))
-        .join(tables.series_latest, (L.series_id == V.series_id) & (L.judged_in == V.occasion_id))
-        .join(tables.occasion, Occ.id == V.occasion_id)
-        .where(V.series_id == series_id)
-    ).first()
-    changes = reading.changes(connection, change.series_id == series_id, change.gone_at.is_(None))
-    broken = func.min(P.value).filter(P.value != func.floor(P.value))
-    measured = select(func.count(), func.min(P.value), func.max(P.value), broken).where(P.series_id == series_id)
-    total, *extent = connection.execute(measured).one()
-    return SeriesPage(
-        info=reading.as_series(row),
-        workload=read_workload(connection, workload_id),
-        points=reading.point_rows(connection, series_id, last),
-        total=total,
-        extent=tuple(value for value in extent if value is not None),
-        changes=changes,
-        places=_places(connection, [one.id for one in changes]),
-        verdict=None if judged is None else reading.as_verdict(judged),
-        verdict_occasion=None if judged is None else judged.occasion,
-    )
-
-
-def _places(connection: Connection, changes: Sequence[int]) -> dict[int, int]:
-    """By Change: how many Points of its Series stand before it."""
-    change, first, before = tables.change, tables.point.alias(), tables.point.alias()
-    earlier = (before.c.ordinal, before.c.measured_at, before.c.run_id)
-    asked = (
-        select(change.c.id, func.count(before.c.run_id))
-        .join(first, (first.c.series_id == change.c.series_id) & (first.c.run_id == change.c.run_id))
-        .outerjoin(
-            before,
-            (before.c.series_id == first.c.series_id)
-            & (func.row(*earlier) < func.row(first.c.ordinal, first.c.measured_at, first.c.run_id)),
-        )
-        .where(change.c.id.in_(changes))
-        .group_by(change.c.id)
-    )
-    return dict(connection.execute(asked).all()) if changes else {}
 
 
 def _standing(asked: Select[Any]) -> Select[Any]:

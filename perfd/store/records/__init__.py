@@ -7,6 +7,7 @@ from perfd.store.records.runs import ArmSamples, BuildPage, BuildRow, RunPage, R
 from perfd.store.records.searches import BisectEnded, BisectRow, BisectStep
 from perfd.store.records.series import (
     ChangeRow,
+    PointLine,
     PointRow,
     SeriesInfo,
     SeriesJudgement,
@@ -39,6 +40,7 @@ __all__ = [
     "NightSummary",
     "OccasionRow",
     "OccasionSummary",
+    "PointLine",
     "PointRow",
     "QueueRow",
     "Reduced",

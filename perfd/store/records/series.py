@@ -42,6 +42,23 @@ class PointRow:
     """When its occasion was due."""
 
 
+@dataclass(frozen=True, slots=True)
+class PointLine:
+    """A Point as one line of a table."""
+
+    value: float
+    interval: tuple[float, float] | None
+    n: int
+    measured_at: datetime
+    run_id: int
+    """The number of its Run, which /runs/NUMBER leads to."""
+    build: str
+    revision: str
+    title: str
+    occasion: str
+    host: str
+
+
 @dataclass(frozen=True)
 class SeriesRow:
     """One line of the list of Series."""
@@ -127,7 +144,7 @@ class SeriesPage:
 
     info: SeriesInfo
     workload: Workload
-    points: tuple[PointRow, ...]
+    points: tuple[PointLine, ...]
     """In order: by commit, then by occasion; the last ones, where not all were asked for."""
     total: int
     """How many Points the Series has."""
