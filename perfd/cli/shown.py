@@ -2,7 +2,9 @@
 
 import re
 
-UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+from perfd.domain.direction import MARKS
+
+UNSEEN = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{MARKS}]")
 """Control characters but tab and line feed, and the marks that reorder text."""
 
 

@@ -9,10 +9,14 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse
 
+from perfd.domain.direction import turns, written_out
 from perfd.domain.subject import brief
 from perfd.site import numbers
 from perfd.site.static import static_url, web_folder
 
+_PARTS = re.compile("<[^>]*>|[^<]+")
+"""Tags, whose attributes hold no > since all of them are escaped, and what stands between them."""
+_SEEN = re.compile('(?:title|aria-label|alt|placeholder)="[^"]*"')
 _TICKED = re.compile("`([^`]{1,200})`")
 
 
@@ -61,6 +65,20 @@ def prose(text: str, most: int = 1000) -> Markup:
     return Markup(_TICKED.sub(r"<code>\1</code>", str(escape(short(text, most)))))  # noqa: S704  # escaped just here
 
 
+def upright(page: str) -> str:
+    """The page with every mark that turns the direction of text written out, where a reader sees it.
+
+    What a form sends back, an address or a script's data are left as they are: they must name the very same thing.
+    """
+    if not turns(page):
+        return page
+    return _PARTS.sub(lambda found: _SEEN.sub(_written, found[0]) if found[0].startswith("<") else written_out(found[0]), page)
+
+
+def _written(found: re.Match[str]) -> str:
+    return written_out(found[0])
+
+
 class Pages:
     """Renders templates; `clock` gives the moment that a page says it was made."""
 
@@ -71,4 +89,4 @@ class Pages:
     def show(self, template: str, here: str = "", status: int = 200, **words: Any) -> HTMLResponse:
         """The page; `here` is the entry of the navigation that it belongs to."""
         text = self._environment.get_template(template).render(here=here, now=self._clock(), **words)
-        return HTMLResponse(text, status_code=status, headers={"Cache-Control": "no-cache"})
+        return HTMLResponse(upright(text), status_code=status, headers={"Cache-Control": "no-cache"})

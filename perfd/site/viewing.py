@@ -7,13 +7,14 @@ from typing import Any
 
 from fastapi import Request
 
+from perfd.domain.direction import written_out
 from perfd.domain.numbers import Scale
 from perfd.domain.subject import brief
 from perfd.errors import BadInputError
 from perfd.site.marking import LETTERS
 from perfd.site.numbers import scale_of
 from perfd.site.parameters import ids_of, text, texts
-from perfd.site.rows import label, model_of
+from perfd.site.rows import model_of
 from perfd.site.site import Site
 from perfd.site.templates import short
 from perfd.store.pages import Sibling
@@ -114,8 +115,9 @@ def lines(infos: Sequence[SeriesInfo], scale: Scale) -> list[dict[str, Any]]:
     return [
         {
             "id": info.id,
-            "label": short(", ".join(part for part in (info.key.subject, model_of(info), info.key.device_class) if part), 90),
-            "whole": short(label(info), 200),
+            "label": written_out(
+                short(", ".join(part for part in (info.key.subject, model_of(info), info.key.device_class) if part), 90)
+            ),
             "size": scale.size,
             "unit": scale.unit,
             "decimals": scale.decimals,

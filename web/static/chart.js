@@ -21,6 +21,9 @@
   const brief = (revision, length) => (/^[0-9a-f]{40,64}$/.test(revision) ? revision.slice(0, length) : revision.slice(0, 24)); // half a version is another one
   const percent = (effect) => `${effect > 0 ? "+" : "−"}${Math.abs(effect * 100).toFixed(1)} %`;
 
+  // Marks that turn the direction of text, written out as the server does it (perfd/domain/direction.py).
+  const upright = (text) => text.replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
   // The index of the last x that is not beyond `place`: x counts in the whole Series, an index only what is drawn.
   function indexOf(xs, place) {
     let low = 0;
@@ -46,7 +49,7 @@
     for (const change of series.changes) {
       if (change.index === data[0][at]) lines.push(`${change.effect > 0 ? "▲" : "▼"} Change ${percent(change.effect)}: ${change.word}`);
     }
-    return lines;
+    return lines.map(upright);
   }
 
   function calmRange(chart, low, high) {
