@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from perfd.config import Notify, load_config
+from perfd.config import Notify, Weekly, load_config
 from perfd.errors import BadInputError
 
 MAIL = '[notify]\nemail_to = ["a@example.com"]\nemail_from = "p@example.com"\nsmtp_host = "mail.example.com"\n'
@@ -37,6 +37,10 @@ def test_secrets_come_from_the_environment_or_from_files_it_names(tmp_path: Path
     assert "hooks" not in repr(told)
 
 
+def test_the_weekly_report_has_a_day_and_a_time(tmp_path: Path) -> None:
+    assert Weekly(6, "18:30") == read(tmp_path, MAIL + 'weekly = "sunday 18:30"\n').weekly
+
+
 def test_links_lead_to_the_site_that_github_knows(tmp_path: Path) -> None:
     text = '[github]\nsite = "https://perfd.example.com/"\n'
 
@@ -54,6 +58,9 @@ def test_links_lead_to_the_site_that_github_knows(tmp_path: Path) -> None:
         ('[notify]\nsite = "perfd.example.com"\n', "notify.site must be an address such as"),
         ('[notify]\nsmtp_password = "x"\n', "looks like a secret, which perfd.toml never holds"),
         ("[notify]\nwebhok = true\n", "webhok"),
+        (MAIL + 'weekly = "someday 08:00"\n', 'notify.weekly must be a day and a time such as "monday 08:00"'),
+        (MAIL + 'weekly = "monday 24:00"\n', "perfd.toml:5: notify.weekly must be a day and a time"),
+        ('[notify]\nweekly = "monday 08:00"\n', "notify.email_to names nobody"),
     ],
 )
 def test_every_mistake_is_told_with_its_line(tmp_path: Path, text: str, sentence: str) -> None:

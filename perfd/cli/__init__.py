@@ -26,7 +26,21 @@ def main(context: click.Context, config_path: Path | None) -> None:
 
 
 _STAGES = ("watch", "plan", "build", "measure", "judge", "confirm", "report", "work")
-_OWN = ("bisect", "ci", "compare", "detect", "device", "doctor", "kernels", "load", "nightly", "regression", "serve", "token")
+_OWN = (
+    "bisect",
+    "ci",
+    "compare",
+    "detect",
+    "device",
+    "doctor",
+    "kernels",
+    "load",
+    "nightly",
+    "regression",
+    "serve",
+    "token",
+    "weekly",
+)
 main.modules = {
     "db": "perfd.cli.database",
     "export": "perfd.cli.exporting",

@@ -12,6 +12,7 @@ from perfd.cli import main
 from perfd.cli.group import FINE, answer, json_option
 from perfd.cli.opened import opened
 from perfd.cli.tell import Teller
+from perfd.cli.weekly import owe
 from perfd.errors import PerfdError
 from perfd.forge import github_login
 from perfd.schedule import start_clock
@@ -101,6 +102,7 @@ def _fire(context: Context) -> None:
     if night is not None:
         context.tell.say("clock", f"{night.name} is due")
     open_due_checkpoints(context)
+    owe(context)
     context.store.alarms.looked(context.now())
 
 

@@ -1,5 +1,6 @@
 """The section `[notify]` of `perfd.toml`: who is told. Its secrets come from the environment, or from files it names."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,6 +9,20 @@ from urllib.parse import urlsplit
 from perfd.config.table import Table
 
 SECURITIES = ("starttls", "tls", "none")
+
+
+DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_WEEKLY = re.compile(r"(?P<day>[a-z]+) (?P<at>(?:[01]\d|2[0-3]):[0-5]\d)")
+
+
+@dataclass(frozen=True)
+class Weekly:
+    """A moment of every week, in the time zone of the schedule."""
+
+    day: int
+    """0 is Monday."""
+    at: str
+    """HH:MM."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +39,8 @@ class Notify:
     smtp_port: int = 587
     smtp_security: str = "starttls"
     """starttls, tls (from the first byte on) or none."""
+    weekly: Weekly | None = None
+    """When the report of the last complete week goes to the addresses; absent: never by itself."""
     site: str = ""
     """Where people reach perfd's own pages; empty: messages hold no links."""
     webhook_url: str | None = field(default=None, repr=False)
@@ -44,6 +61,7 @@ def notify(table: Table, environ: Mapping[str, str], site: str) -> Notify:
         smtp_host=table.text("smtp_host", None if to else ""),
         smtp_port=table.whole("smtp_port", Notify.smtp_port, 1),
         smtp_security=table.choice("smtp_security", SECURITIES, Notify.smtp_security),
+        weekly=_weekly(table, to),
         site=table.text("site", site).rstrip("/"),
         webhook_url=_secret(table, environ, "webhook", "PERFD_NOTIFY_WEBHOOK_URL"),
         smtp_user=environ.get("PERFD_SMTP_USER") or None,
@@ -61,6 +79,19 @@ def notify(table: Table, environ: Mapping[str, str], site: str) -> Notify:
         table.wrong("webhook", "PERFD_NOTIFY_WEBHOOK_URL must be an address that begins with https:// or http://")
     table.close()
     return made
+
+
+def _weekly(table: Table, to: tuple[str, ...]) -> Weekly | None:
+    given = table.text("weekly", "")
+    if not given:
+        return None
+    found = _WEEKLY.fullmatch(given)
+    if found is None or found["day"] not in DAYS:
+        table.wrong("weekly", f'notify.weekly must be a day and a time such as "monday 08:00", not "{given[:40]}"')
+        return None
+    if not to:
+        table.wrong("weekly", "notify.weekly is a letter, and notify.email_to names nobody; name its receivers there")
+    return Weekly(DAYS.index(found["day"]), found["at"])
 
 
 def _secret(table: Table, environ: Mapping[str, str], key: str, name: str) -> str | None:

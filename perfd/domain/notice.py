@@ -32,6 +32,25 @@ class Notice:
     """Where to look; "" where perfd does not know its own address."""
 
 
+@dataclass(frozen=True)
+class Figure:
+    """A picture that goes with a letter."""
+
+    name: str
+    png: bytes
+
+
+@dataclass(frozen=True)
+class Letter:
+    """A text of many lines with its figures, for e-mail alone: the report of a week. Its texts are harmless already."""
+
+    key: str
+    """The dedupe key: the same letter, sent twice after a crash, has the same one."""
+    title: str
+    text: str
+    figures: tuple[Figure, ...] = ()
+
+
 class NotSentError(PerfdError):
     """Somebody did not take a notice; permanent where trying again would end the same."""
 

@@ -1,4 +1,4 @@
-"""When a night is due: one a local calendar day, whatever the clocks do that day."""
+"""When a night is due, and a week's report: one a local calendar day, or week, whatever the clocks do that day."""
 
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
@@ -16,6 +16,14 @@ def next_due(now: datetime, at: time, zone: ZoneInfo) -> datetime:
     today = now.astimezone(zone).date()
     due = _due(today, at, zone)
     return due if due > now else _due(today + timedelta(days=1), at, zone)
+
+
+def last_of_week(now: datetime, weekday: int, at: time, zone: ZoneInfo) -> datetime:
+    """The latest moment of `at` on that day of the week (0 is Monday) that is not after `now`, in UTC."""
+    today = now.astimezone(zone).date()
+    day = today - timedelta(days=(today.weekday() - weekday) % 7)
+    due = _due(day, at, zone)
+    return due if due <= now else _due(day - timedelta(days=7), at, zone)
 
 
 def _due(day: date, at: time, zone: ZoneInfo) -> datetime:

@@ -155,9 +155,13 @@ def _points(site: Site, ids: Sequence[int], window: Window) -> Callable[[], Tabl
 
 
 def _picture(site: Site, ids: Sequence[int], window: Window) -> Response:
+    return Response(picture(site, ids, window), media_type="image/png")
+
+
+def picture(site: Site, ids: Sequence[int], window: Window) -> bytes:
+    """These Series below one another, as PNG."""
     histories = site.store.judgements.histories(list(ids), tables.MOST_POINTS)
-    views = [_view(find(site, one, 1), found, window) for one, found in histories.items()]
-    return Response(series_png(views), media_type="image/png")
+    return series_png([_view(find(site, one, 1), found, window) for one, found in histories.items()])
 
 
 def _view(page: SeriesPage, found: History, window: Window) -> SeriesView:

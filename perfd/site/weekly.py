@@ -66,10 +66,14 @@ def week_of(request: Request, site: Site) -> Week:
     asked = text(request, "week")
     if not asked:
         return last_week(site)
-    named = _WEEK.fullmatch(asked)
+    return named(asked)
+
+
+def named(asked: str) -> Week:
+    """The week of that name, or of a day in it; raises BadInputError."""
+    found = _WEEK.fullmatch(asked)
     try:
-        monday = date.fromisocalendar(int(named[1]), int(named[2]), 1) if named else date.fromisoformat(asked)
-        return _week(monday)
+        return week_of_day(date.fromisocalendar(int(found[1]), int(found[2]), 1) if found else date.fromisoformat(asked))
     except (ValueError, OverflowError) as error:
         raise BadInputError("week is a week such as 2026-W11, or a day in it such as 2026-03-14") from error
 
@@ -77,13 +81,14 @@ def week_of(request: Request, site: Site) -> Week:
 def last_week(site: Site) -> Week:
     """The last complete week; the one under way where nothing was measured or judged in it, such as in perfd's first."""
     today = site.clock().astimezone(UTC).date()
-    before = _week(today - timedelta(days=7))
+    before = week_of_day(today - timedelta(days=7))
     pages = site.store.pages
     told = pages.nights_between(before.start, before.stop) or pages.found_between(before.start, before.stop)
-    return before if told else _week(today)
+    return before if told else week_of_day(today)
 
 
-def _week(day: date) -> Week:
+def week_of_day(day: date) -> Week:
+    """The week that the day lies in."""
     monday = day - timedelta(days=day.weekday())
     start = datetime(monday.year, monday.month, monday.day, tzinfo=UTC)
     return Week(_name(monday), start, start + timedelta(days=7))
@@ -121,7 +126,7 @@ def told(site: Site, week: Week) -> dict[str, Any]:
         "quarantined": underway.quarantined(site),
         "believed": believed.sentence(believed.false_alarms(site, now)),
         "picture": f"/charts.png?series={','.join(map(str, drawn))}" if drawn else "",
-        "drawn": len(drawn),
+        "drawn": drawn,
     }
 
 

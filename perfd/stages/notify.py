@@ -5,13 +5,14 @@ has taken is not sent there again. Which channels there are stands in perfd.toml
 knows a channel's secret sends there.
 """
 
+from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
 from perfd.config import Notify
-from perfd.domain.notice import Notice, NotSentError, Severity
-from perfd.notify import send_email, send_webhook
+from perfd.domain.notice import Figure, Letter, Notice, NotSentError, Severity
+from perfd.notify import send_email, send_letter, send_webhook
 from perfd.stages.about import about
 from perfd.stages.context import Context
 from perfd.store.outbox import Message
@@ -19,6 +20,8 @@ from perfd.store.posts import MESSAGE as POST
 
 WEBHOOK, EMAIL = "webhook", "email"
 CHANNELS = (WEBHOOK, EMAIL)
+LETTER = "letter"
+"""What the payload of an e-mail calls itself that is no notice."""
 AGAIN_AFTER = timedelta(minutes=2)
 """When somebody else takes over from a sender that died."""
 BACK_OFF = timedelta(seconds=30)
@@ -69,8 +72,18 @@ def notify(context: Context) -> bool:
     return True
 
 
+def deliver_one(context: Context, key: str) -> str:
+    """The message with that key is tried now; what came of it, in a sentence. Others that are due go with it."""
+    while not context.over.is_set() and notify(context):
+        pass
+    return context.store.outbox.said(key)
+
+
 def _send(context: Context, message: Message) -> None:
     settings = context.config.notify
+    if message.payload["what"] == LETTER:
+        send_letter(letter_of(message.payload), settings, context.now())
+        return
     told = notice_of(message.payload["what"], message.payload["notice"], message.payload["key"], settings.site)
     if message.kind == WEBHOOK and settings.webhook_url is not None:
         send_webhook(told, settings.webhook_url, context.now())
@@ -92,6 +105,19 @@ def _not_taken(context: Context, message: Message, error: NotSentError) -> None:
 def _next(message: Message, again_at: datetime | None, now: datetime) -> datetime:
     waits: timedelta = min(BACK_OFF * 2 ** min(message.attempts - 1, 10), LONGEST_BACK_OFF)
     return max(now + waits, again_at or now)
+
+
+def post(context: Context, letter: Letter) -> bool:
+    """The letter will be sent by e-mail; False where one with its key was before, sent or not."""
+    figures = [{"name": one.name, "png": b64encode(one.png).decode("ascii")} for one in letter.figures]
+    payload = {"what": LETTER, "key": letter.key, "title": letter.title, "text": letter.text, "figures": figures}
+    return context.store.outbox.put(f"{EMAIL}:{letter.key}", EMAIL, payload, context.now())
+
+
+def letter_of(payload: Mapping[str, Any]) -> Letter:
+    """The letter as it was written: tried again, it says the same."""
+    figures = tuple(Figure(one["name"], b64decode(one["png"])) for one in payload["figures"])
+    return Letter(payload["key"], payload["title"], payload["text"], figures)
 
 
 def notice_of(kind: str, payload: Mapping[str, Any], key: str, site: str) -> Notice:

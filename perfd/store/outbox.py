@@ -43,6 +43,15 @@ class Outbox:
         with self.engine.begin() as connection:
             return connection.execute(select(X.id).where(X.dedupe_key == dedupe_key)).first() is not None
 
+    def said(self, dedupe_key: str) -> str:
+        """How far the message is, in words."""
+        asked = select(X.done_at, X.given_up, X.last_error, X.next_at).where(X.dedupe_key == dedupe_key)
+        with self.engine.begin() as connection:
+            row = connection.execute(asked).one()
+        if row.done_at is None:
+            return f"on its way: {row.last_error or 'not tried yet'}"
+        return f"given up: {row.last_error}" if row.given_up else "sent"
+
     def since(self, kind: str, moment: datetime) -> tuple[Message, ...]:
         """The messages of a kind that were put here from that moment on, sent or not, in order."""
         asked = select(X.id, X.dedupe_key, X.kind, X.payload, X.attempts).where(X.kind == kind, X.created_at >= moment)

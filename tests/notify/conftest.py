@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from receivers import Hooked, Mailbox, hooked, mailbox, new_certificate
 
-for beside in ("store", "stages"):
-    sys.path.append(str(Path(__file__).parents[1] / beside))  # store_world and told_world serve here too
+for beside in ("store", "stages", "site"):
+    sys.path.append(str(Path(__file__).parents[1] / beside))  # store_world, told_world and site_history serve here too
 
 
 @pytest.fixture

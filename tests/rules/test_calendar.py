@@ -3,7 +3,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from perfd.rules.calendar import last_due, next_due
+from perfd.rules.calendar import last_due, last_of_week, next_due
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -42,3 +42,11 @@ def test_stepping_from_due_time_to_due_time_visits_every_day_of_a_year() -> None
         due = next_due(due, time(2, 30), BERLIN)
 
     assert 364 == len(days)
+
+
+def test_a_weekly_moment_comes_every_seven_days_of_the_calendar() -> None:
+    monday = datetime(2026, 3, 23, 7, 0, tzinfo=UTC)  # 08:00 in Berlin, still in winter
+
+    assert monday - timedelta(days=7) == last_of_week(monday - timedelta(seconds=1), 0, time(8), BERLIN)
+    assert monday == last_of_week(monday, 0, time(8), BERLIN)
+    assert datetime(2026, 3, 30, 6, 0, tzinfo=UTC) == last_of_week(monday + timedelta(days=9), 0, time(8), BERLIN)

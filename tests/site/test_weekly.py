@@ -40,6 +40,21 @@ def test_a_week_without_nights_says_so(filled: httpx.Client, empty: httpx.Client
     assert "No night was run in this week." in words(empty.get("/report").text)
 
 
+def test_the_report_opens_on_the_last_complete_week(filled: httpx.Client, one_point: httpx.Client) -> None:
+    assert filled.get("/report?week=2026-W11").text == filled.get("/report").text
+    assert "Week 2026-W11: 7 nights" in words(filled.get("/report").text)
+    # There nothing is known of that week, so the one under way is shown.
+    assert "Week 2026-W12" in words(one_point.get("/report").text)
+
+
+def test_the_report_is_json_too(filled: httpx.Client) -> None:
+    told = filled.get("/api/v1/report?week=2026-W11").json()
+
+    assert filled.get("/report.md?week=2026-W11").text == told["markdown"]
+    assert 7 == len(told["nights"])
+    assert {"worse"} == {one["word"] for one in told["worse"]}
+
+
 @pytest.mark.parametrize("week", ["2026-W54", "0000-W01", "9999-W53", "soon", "2026-13-01", "<b>", "9999-12-31"])
 def test_what_is_no_week_is_told(filled: httpx.Client, week: str) -> None:
     answer = filled.get("/report", params={"week": week})
