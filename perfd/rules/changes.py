@@ -1,6 +1,7 @@
 """Events of the detector become Changes; suspect nights that came to nothing are transients, the newest are suspects."""
 
 import math
+from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,7 +80,7 @@ def _run(found: Replay, values: Floats, row: int, night: int) -> tuple[int, int]
 def _seen(found: Replay, values: Floats, row: int, night: int, span: tuple[int, int]) -> Change:
     begin, end = span
     scale, phi = float(found.scale[row, night]), float(found.phi[row, night])
-    before, after = float(found.level[row, night]), float(np.median(values[begin:end]))
+    before, after = float(found.level[row, night]), median(values[begin:end].tolist())
     interval = relative_interval(before, after, spread_of_difference(scale, phi, max(begin, 1), end - begin))
     kind = ChangeKind.TRANSIENT if end < len(values) else ChangeKind.STEP
     return Change(begin, kind, ChangeStatus.SUSPECT, before, after, effect_of(before, after), interval)

@@ -18,10 +18,12 @@ from perfd.domain.run import Point
 from perfd.domain.subject import brief
 from perfd.domain.verdict import Change, ChangeKind, ChangeStatus, Judgement, Outcome, Verdict
 from perfd.rules.changes import changes_of, standing_step
+from perfd.rules.level import Level, levels_of
+from perfd.rules.policy import Policy
 from perfd.stats.power import bar_of, smallest_effects
 from perfd.stats.reduce import Reduced, reduce_to_mean, reduce_to_median
 from perfd.stats.replay import replay
-from perfd.stats.shape import effect_of, relative_interval, robust_level, spread_of_difference
+from perfd.stats.shape import effect_of
 from perfd.stats.track import Replay
 
 Floats = NDArray[np.float64]
@@ -30,29 +32,6 @@ DETECTOR = "evidence/3"
 _WEIGHT = (ChangeKind.STEP, ChangeKind.DRIFT, ChangeKind.VARIANCE, ChangeKind.MODE, ChangeKind.TRANSIENT)
 _FINEST = 1e-5
 """A Metric whose every change is relevant is called the same within this."""
-
-
-@dataclass(frozen=True)
-class Policy:
-    """How strict the judge is; the defaults are what docs/detection.md is measured with."""
-
-    reference: int = 5
-    """Points that a level needs before anything is judged against it."""
-    lasting: int = 4
-    """Newest Points that are judged together, and that a step must have held to be `detected`."""
-    dismissed: frozenset[str] = frozenset()
-    """Builds whose Change a person has called noise: it is remembered, and never told again."""
-
-
-@dataclass(frozen=True)
-class _Level:
-    """The newest Points against the current level before them."""
-
-    before: float
-    after: float
-    interval: tuple[float, float]
-    old: int
-    new: int
 
 
 @dataclass(frozen=True)
@@ -83,6 +62,8 @@ class Seen:
     found: Replay
     row: int
     changes: Sequence[Change]
+    level: Level | None
+    """How the newest Points lie; None where too few stand at the current level."""
 
 
 def reduce_samples(values: Sequence[float], metric: Metric) -> Reduced:
@@ -105,12 +86,18 @@ def judge_series(points: Sequence[Point], metric: Metric, policy: Policy | None 
     found = replay(
         alike.values[None, :], np.array([len(alike.values)]), settle=False
     )  # a Change is known by its Build, so its place may not wander
-    return conclude(Seen(alike, found, 0, blamed(changes_of(found, alike.values), alike.points, policy)), metric, policy)
+    changes = blamed(changes_of(found, alike.values), alike.points, policy)
+    return conclude(Seen(alike, found, 0, changes, levels_of(found, [alike.values], [policy])[0]), metric, policy)
 
 
-def conclude(seen: Seen, metric: Metric, policy: Policy) -> Judgement:
-    """The Verdict and the Changes, their places counted among all Points."""
-    return Judgement(_verdict(seen, metric, policy), tuple(_moved(change, seen.alike.places) for change in seen.changes))
+def conclude(seen: Seen, metric: Metric, policy: Policy, times: float = 1.0) -> Judgement:
+    """The Verdict, its q so many times what it is for one Series, and the Changes, their places counted among all Points."""
+    verdict = _verdict(seen, metric, policy)
+    if times > 1 and verdict.q is not None:
+        verdict = replace(verdict, q=min(1.0, verdict.q * times))
+    if isinstance(seen.alike.places, range):  # all Points are alike
+        return Judgement(verdict, tuple(seen.changes))
+    return Judgement(verdict, tuple(_moved(change, seen.alike.places) for change in seen.changes))
 
 
 def blamed(changes: Sequence[Change], points: Past, policy: Policy) -> list[Change]:
@@ -193,10 +180,10 @@ def _measured(found: Replay, row: int, last: int) -> Verdict:
     unit = abs(level) if level else 1.0
     old = last + 1 - track.start
     noise = scale / unit
-    verdict = Verdict(Outcome.UNSURE, "", DETECTOR, last + 1, noise=noise, q=math.exp(-max(float(found.step[row, last]), 0.0)))
-    if not math.isfinite(noise) or old < 1:
-        return verdict
-    return replace(verdict, bar=bar_of(noise, phi, old), mde=smallest_effects(noise, phi, old))
+    q = math.exp(-max(float(found.step[row, last]), 0.0))
+    known = math.isfinite(noise) and old >= 1
+    bar, mde = (bar_of(noise, phi, old), smallest_effects(noise, phi, old)) if known else (None, {})
+    return Verdict(Outcome.UNSURE, "", DETECTOR, last + 1, bar=bar, q=q, noise=noise, mde=mde)
 
 
 def _of_change(base: Verdict, change: Change, points: Past, metric: Metric) -> Verdict:
@@ -219,39 +206,26 @@ def _epoch(change: Change, points: Past) -> str:
 
 
 def _of_level(base: Verdict, seen: Seen, metric: Metric, policy: Policy) -> Verdict:
-    level = _level(seen, policy)
+    level = seen.level
     if level is None:
         n = len(seen.alike.values) - standing_step(seen.found, seen.row)
         reason = f"{n} {_points(n)} at the new level, {policy.reference + 1} are needed"
         return replace(base, reason=reason)
     effect = effect_of(level.before, level.after)
-    told = replace(base, effect=effect, interval=level.interval)
     low, high = level.interval if metric.kind is not MetricKind.STATIC or effect else (0.0, 0.0)
     relevant = max(metric.relevant, _FINEST)
     pair = _pair(level, effect, (low, high))
     if -relevant <= low and high <= relevant:
-        return replace(told, outcome=Outcome.SAME, reason=pair)
+        return replace(base, outcome=Outcome.SAME, reason=pair, effect=effect, interval=level.interval)
     open_yet = "a change" if relevant <= _FINEST else f"an effect of {share(relevant)}"
-    return replace(told, reason=f"{pair}: {open_yet} cannot be excluded yet")
+    reason = f"{pair}: {open_yet} cannot be excluded yet"
+    return replace(base, reason=reason, effect=effect, interval=level.interval)
 
 
-def _pair(level: _Level, effect: float, interval: tuple[float, float]) -> str:
+def _pair(level: Level, effect: float, interval: tuple[float, float]) -> str:
     """How the newest Points lie from those before, as a sentence begins."""
     newest = "the last Point" if level.new == 1 else f"the last {level.new} Points"
     if (effect, *interval) == (0.0, 0.0, 0.0):
         return f"{newest} {'equals' if level.new == 1 else 'equal'} the {level.old} before"
     between = f"{percent(interval[0])} to {percent(interval[1])}"
     return f"{newest} {'lies' if level.new == 1 else 'lie'} {percent(effect)} from the {level.old} before, 95 % within {between}"
-
-
-def _level(seen: Seen, policy: Policy) -> _Level | None:
-    values, found, row = seen.alike.values, seen.found, seen.row
-    start, n = standing_step(found, row), len(values)
-    new = min(policy.lasting, n - start - policy.reference)
-    if new < 1:
-        return None
-    scale, phi = float(found.scale[row, n - 1]), float(found.phi[row, n - 1])
-    old_values, new_values = values[start : n - new], values[n - new :]
-    before, after = robust_level(old_values, scale), robust_level(new_values, scale)
-    spread = spread_of_difference(scale, phi, len(old_values), new)
-    return _Level(before, after, relative_interval(before, after, spread), len(old_values), new)

@@ -23,6 +23,8 @@ def kept_places(points: Past, refuted: AbstractSet[tuple[str, str]]) -> Sequence
 
 def among_all(judgement: Judgement, kept: Sequence[int]) -> Judgement:
     """The Judgement of the Points at the places `kept`, with its Changes' places counted among all Points."""
+    if isinstance(kept, range):  # all of them are
+        return judgement
     return replace(judgement, changes=tuple(_placed(change, kept) for change in judgement.changes))
 
 

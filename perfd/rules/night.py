@@ -21,7 +21,9 @@ from perfd.domain.past import Past
 from perfd.domain.run import Point
 from perfd.domain.verdict import Change, ChangeKind, ChangeStatus, Judgement
 from perfd.rules.changes import changes_of, told
-from perfd.rules.judge import Comparable, Policy, Seen, blamed, conclude, too_few
+from perfd.rules.judge import Comparable, Seen, blamed, conclude, too_few
+from perfd.rules.level import levels_of
+from perfd.rules.policy import Policy
 from perfd.rules.tracks import Memory, fill, take_up, to_store, without_the_gone
 from perfd.stats.replay import tonight
 from perfd.stats.shape import evidence_since
@@ -119,11 +121,12 @@ def _judge(
     answers: list[dict[int, Change]] = [{} for _ in keys]
     for (row, place), change in control(asked, len(touched), level).items():
         answers[row][place] = change
-    judged, harmonic = {}, _harmonic(len(touched))
-    for row, key in enumerate(keys):
-        one = _answered(found, row, touched[key], (alike[key], memories[row]), answers[row])
-        judged[key] = one if answers[row] else _among(one, len(touched) * harmonic)
-    return judged
+    times = len(touched) * _harmonic(len(touched))
+    levels = levels_of(found, [alike[key].values for key in keys], [touched[key].policy for key in keys])
+    return {
+        key: _answered(Seen(alike[key], found, row, (), levels[row]), touched[key], memories[row], answers[row], times)
+        for row, key in enumerate(keys)
+    }
 
 
 def _found(alike: Sequence[Comparable], memories: Sequence[Memory]) -> Replay:
@@ -155,24 +158,20 @@ def _asked(found: Replay, row: int, alike: Comparable, memory: Memory) -> list[E
     return out
 
 
-def _answered(found: Replay, row: int, one: Touched, known: tuple[Comparable, Memory], answers: Mapping[int, Change]) -> Judged:
-    """The Judgement, and the memory with what is told from tonight on."""
-    alike, memory = known
-    last, track = len(alike.values) - 1, found.tracks[row]
+def _answered(seen: Seen, one: Touched, memory: Memory, answers: Mapping[int, Change], times: float) -> Judged:
+    """The Judgement, and the memory with what is told from tonight on.
+
+    Where nothing was asked, q is that of its likeliest step among all Series, were it the least of them: `times` its p.
+    """
+    alike, track = seen.alike, seen.found.tracks[seen.row]
+    last = len(alike.values) - 1
     now_told = {place for place, change in answers.items() if change.status is ChangeStatus.DETECTED}
     track.events = [replace(event, flagged_at=last) if event.index in now_told else event for event in track.events]
-    waiting = (memory.waiting | answers.keys()) - now_told
-    changes = [_as_answered(change, answers, waiting, last) for change in changes_of(found, alike.values, row)]
-    judgement = conclude(Seen(alike, found, row, blamed(changes, alike.points, one.policy)), one.metric, one.policy)
-    kept = replace(memory, waiting=frozenset(waiting))
-    return Judged(judgement, to_store(found, row, kept, alike.points, alike.values))
-
-
-def _among(judged: Judged, times: float) -> Judged:
-    """The same, where nothing was asked: the q of its likeliest step among all Series, were it the least of them."""
-    verdict = judged.judgement.verdict
-    q = None if verdict.q is None else min(1.0, verdict.q * times)
-    return replace(judged, judgement=replace(judged.judgement, verdict=replace(verdict, q=q)))
+    waiting = frozenset((memory.waiting | answers.keys()) - now_told)
+    changes = [_as_answered(change, answers, waiting, last) for change in changes_of(seen.found, alike.values, seen.row)]
+    whole = replace(seen, changes=blamed(changes, alike.points, one.policy))
+    judgement = conclude(whole, one.metric, one.policy, 1.0 if answers else times)
+    return Judged(judgement, to_store(seen.found, seen.row, replace(memory, waiting=waiting), alike.points, alike.values))
 
 
 def _harmonic(series: int) -> float:

@@ -128,4 +128,6 @@ def _read(stored: dict[str, Any], newest: int) -> Memory:
 
 def without_the_gone(track: Track) -> Track:
     """The Track less the events of Points that were not handed over."""
+    if all(event.index >= 0 and event.flagged_at >= 0 for event in track.events):
+        return track
     return replace(track, events=[event for event in track.events if event.index >= 0 and event.flagged_at >= 0])

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from perfd.domain.occasion import Occasion
 from perfd.domain.past import Past
-from perfd.rules.judge import Policy
 from perfd.rules.many import among_all, kept_places
 from perfd.rules.night import Touched, judge_night
+from perfd.rules.policy import Policy
 from perfd.stages.context import Context
 from perfd.store.records import SeriesInfo, SeriesJudgement
 

@@ -17,7 +17,7 @@ ACTOR = "limit"
 
 def judge_limits(context: Context, occasion: Occasion, touched: Sequence[SeriesInfo]) -> None:
     """Every limit of the Series that the occasion touched was looked at: passed ones are open Regressions, kept ones are not."""
-    for suite in sorted({series.suite for series in touched if _has_file(context, series.suite)}):
+    for suite in sorted(suite for suite in {series.suite for series in touched} if _has_file(context, suite)):
         by_workload = {one.identity: one.limits for one in suite_of(context.config, suite).workloads if one.limits}
         for series in touched:
             for limit in by_workload.get(series.key.workload, ()) if series.suite == suite else ():

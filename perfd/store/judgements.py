@@ -34,7 +34,7 @@ class Judgements:
         with self.engine.begin() as connection:
             touched = select(P.series_id).where(P.occasion_id == occasions.id_of(connection, occasion))
             asked = reading.series_select().where(tables.series.c.id.in_(touched)).order_by(tables.series.c.id)
-            return tuple(reading.as_series(row) for row in connection.execute(asked))
+            return tuple(reading.as_series(row) for row in connection.execute(asked).all())
 
     def history(self, series_id: int, last: int = 500) -> tuple[Point, ...]:
         """The last Points of the Series in order (by commit, then by occasion), oldest first."""

@@ -51,18 +51,18 @@ _POINTS = """
         ORDER BY ordinal DESC, measured_at DESC, run_id DESC LIMIT 1
     ) AS month ON true
     WHERE l.series_id = e.series_id"""
-_VERDICTS = """
-    UPDATE series_latest AS l SET
-        outcome = v.outcome, effect = v.effect, bar = v.bar, noise = v.noise, judged_in = v.occasion_id, judged_for = o.nominal_at
-    FROM verdict AS v JOIN occasion AS o ON o.id = v.occasion_id
-    WHERE v.series_id = l.series_id AND v.series_id = ANY(:ids) AND v.occasion_id = :occasion
-        AND (l.judged_for IS NULL OR l.judged_for <= o.nominal_at)"""
-_CHANGES = """
+_TOUCH = """
     UPDATE series_latest AS l SET version = version + 1, change_id = (
         SELECT c.id FROM change AS c JOIN point AS p ON p.series_id = c.series_id AND p.run_id = c.run_id
         WHERE c.series_id = l.series_id AND c.gone_at IS NULL
-        ORDER BY p.ordinal DESC, p.measured_at DESC, p.run_id DESC LIMIT 1)
-    WHERE l.series_id = ANY(:ids)"""
+        ORDER BY p.ordinal DESC, p.measured_at DESC, p.run_id DESC LIMIT 1)"""
+_CHANGES = f"{_TOUCH} WHERE l.series_id = ANY(:ids)"
+_VERDICTS = f"""{_TOUCH},
+        outcome = v.outcome, effect = v.effect, bar = v.bar, noise = v.noise, judged_in = v.occasion_id, judged_for = o.nominal_at
+    FROM verdict AS v JOIN occasion AS o ON o.id = v.occasion_id
+    WHERE v.series_id = l.series_id AND v.series_id = ANY(:ids) AND v.occasion_id = :occasion
+        AND (l.judged_for IS NULL OR l.judged_for <= o.nominal_at)
+    RETURNING v.series_id"""
 
 
 def refresh(connection: Connection, series_ids: Collection[int]) -> None:
@@ -76,10 +76,14 @@ def refresh(connection: Connection, series_ids: Collection[int]) -> None:
 
 
 def judged(connection: Connection, series_ids: Collection[int], occasion_id: int) -> None:
-    """The rows of these Series tell their Points, that occasion's Verdicts unless later ones are told, and their last Changes."""
-    refresh(connection, series_ids)
-    connection.execute(text(_VERDICTS), {"ids": sorted(series_ids), "occasion": occasion_id})
-    touch(connection, series_ids)
+    """The rows of these Series tell that occasion's Verdicts, unless later ones are told, and their last Changes.
+
+    Their Points they tell already: whoever wrote those has seen to it.
+    """
+    ids = sorted(series_ids)
+    connection.execute(text(_LOCK), {"ids": ids})
+    told = connection.execute(text(_VERDICTS), {"ids": ids, "occasion": occasion_id}).scalars()
+    touch(connection, set(ids).difference(told))
 
 
 def touch(connection: Connection, series_ids: Collection[int]) -> None:

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, text
 
 from perfd.domain.past import Past
-from perfd.store.writing import AnyRow
+from perfd.store.writing import AnyRow, array
 
 _WINDOWS = """
     SELECT asked.id, newest.runs, newest.numbers
-    FROM unnest(CAST(:ids AS bigint[])) AS asked (id)
+    FROM unnest(CAST(CAST(:ids AS text) AS bigint[])) AS asked (id)
     CROSS JOIN LATERAL (
         SELECT string_agg(int8send(run_id), '') AS runs, string_agg(float8send(value), '') AS numbers
         FROM (
@@ -28,7 +28,7 @@ _WINDOWS = """
 _RUNS = """
     SELECT asked.id, run.key, build.digest, revision.name, occasion.name AS occasion,
         point.ordinal, point.hardware_hash, point.epoch
-    FROM unnest(CAST(:ids AS bigint[])) AS asked (id)
+    FROM unnest(CAST(CAST(:ids AS text) AS bigint[])) AS asked (id)
     CROSS JOIN LATERAL (
         SELECT build_id, revision_id, ordinal, occasion_id, hardware_hash, epoch FROM point WHERE run_id = asked.id LIMIT 1
     ) AS point
@@ -41,7 +41,7 @@ Ids: TypeAlias = NDArray[np.int64]
 
 def pasts(connection: Connection, series: Sequence[int], last: int) -> dict[int, Past]:
     """By Series, its last Points in order (by commit, then by occasion), oldest first; a Series without any is empty."""
-    rows = connection.execute(text(_WINDOWS), {"ids": list(series), "last": last}).all()
+    rows = connection.execute(text(_WINDOWS), {"ids": array(series), "last": last}).all()
     measured = _Runs.of(connection, {row.runs for row in rows if row.runs is not None})
     return {row.id: measured.past(row) for row in rows}
 
@@ -57,7 +57,7 @@ class _Runs:
         """What these windows hold."""
         ids = {window: _taken_apart(window, ">i8") for window in windows}
         every = np.unique(np.concatenate([np.array([], dtype=np.int64), *ids.values()]))
-        rows = {row.id: row for row in connection.execute(text(_RUNS), {"ids": every.tolist()})}
+        rows = {row.id: row for row in connection.execute(text(_RUNS), {"ids": array(every.tolist())}).all()}
         return cls({window: _columns([rows[run] for run in found.tolist()]) for window, found in ids.items()})
 
     def past(self, row: AnyRow) -> Past:

@@ -15,8 +15,8 @@ T = tables.track.c
 
 def read_tracks(connection: Connection, occasion_id: int, series: Sequence[int]) -> dict[int, Any]:
     """By Series, what was remembered before the occasion; absent where nothing was."""
-    rows = connection.execute(select(T.series_id, _before(occasion_id).label("before")).where(among(T.series_id, series)))
-    return {row.series_id: row.before for row in rows if row.before is not None}
+    asked = select(T.series_id, _before(occasion_id).label("before")).where(among(T.series_id, series))
+    return {row.series_id: row.before for row in connection.execute(asked).all() if row.before is not None}
 
 
 def write_tracks(connection: Connection, occasion_id: int, memories: Mapping[int, Any]) -> None:

@@ -4,7 +4,21 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from sqlalchemy import ARRAY, BigInteger, Column, ColumnElement, Connection, Row, Table, bindparam, func, literal, select
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Column,
+    ColumnElement,
+    Connection,
+    Row,
+    Table,
+    TableValuedAlias,
+    bindparam,
+    func,
+    literal,
+    select,
+    update,
+)
 from sqlalchemy.dialects.postgresql import JSONB, Insert, insert
 
 from perfd.errors import BadInputError
@@ -61,13 +75,24 @@ def add_all(connection: Connection, table: Table, rows: Sequence[Mapping[str, An
     return len(connection.execute(_of_rows(table, rows).on_conflict_do_nothing().returning(literal(1))).all())
 
 
+def change_all(connection: Connection, table: Table, key: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Every row that is there holds what is given for its key; one statement as in `put_all`."""
+    if not rows:
+        return
+    given = _given(table, rows)
+    values = {name: given.c[name] for name in rows[0] if name != key}
+    connection.execute(update(table).where(table.c[key] == given.c[key]).values(values))
+
+
 def _of_rows(table: Table, rows: Sequence[Mapping[str, Any]]) -> Insert:
-    names = list(rows[0])
-    typed = [Column(name, table.c[name].type) for name in names]
-    given = (
-        func.jsonb_to_recordset(bindparam("rows", rows, JSONB)).table_valued(*typed, name="given").render_derived(with_types=True)
-    )
-    return insert(table).from_select(names, select(*given.c))
+    return insert(table).from_select(list(rows[0]), select(*_given(table, rows).c))
+
+
+def _given(table: Table, rows: Sequence[Mapping[str, Any]]) -> TableValuedAlias:
+    """The rows as a table with `table`'s types; all name the same columns."""
+    typed = [Column(name, table.c[name].type) for name in rows[0]]
+    given = func.jsonb_to_recordset(bindparam("rows", rows, JSONB))
+    return given.table_valued(*typed, name="given").render_derived(with_types=True)
 
 
 def added(connection: Connection, row: Insert) -> bool:
@@ -78,6 +103,14 @@ def added(connection: Connection, row: Insert) -> bool:
 def among(column: ColumnElement[int], ids: Iterable[int]) -> ColumnElement[bool]:
     """Whether the column holds one of these; one parameter however many they are, where IN takes one each and 65,535 at most."""
     return column == func.any(bindparam(None, list(ids), ARRAY(BigInteger)))
+
+
+def array(ids: Iterable[int]) -> str:
+    """Whole numbers as Postgres reads an array: text, since the driver takes microseconds for each number of a list.
+
+    For what is unnested only: Postgres would compare each row with every number of an array that it has to read first.
+    """
+    return f"{{{','.join(map(str, ids))}}}"
 
 
 def clean(value: Any) -> Any:

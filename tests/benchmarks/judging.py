@@ -22,7 +22,7 @@ from perfd.cli.tell import Silent
 from perfd.config import Config, Schedule
 from perfd.stages.context import Context
 from perfd.stages.judge import judge
-from perfd.store import Store, open_store
+from perfd.store import Store, latest, open_store
 from perfd.store.embedded import EmbeddedPostgres, running_postmaster
 
 METRICS = 50
@@ -72,6 +72,7 @@ def fill(store: Store, series: int, first: int, last: int) -> None:
     with store.engine.begin() as connection:
         for statement in (*FILL, *NIGHTS) if first == 1 else NIGHTS:
             connection.execute(text(statement), {name: words[name] for name in words if f":{name}" in statement})
+        latest.refresh(connection, range(1, series + 1))
     with store.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.execute(text("ANALYZE"))
 
@@ -117,7 +118,8 @@ def main() -> None:
             postmaster = running_postmaster(server.places.data)
             fill(store, asked.series, 1, asked.nights)
             context = Context(config, store, Silent(), "bench:1:1")
-            say(f"{asked.series} Series, {asked.nights} nights behind them; load {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores\n")
+            load = f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+            say(f"{asked.series} Series, {asked.nights} nights behind them, {load}\n")
             say("| night | CPU s | CPU s of Postgres | wall s |\n|---|---|---|---|")
             for number in range(asked.nights, asked.nights + 3):
                 if number > asked.nights:

@@ -9,7 +9,8 @@ import pytest
 from perfd.domain.metric import METRICS
 from perfd.domain.run import Point
 from perfd.domain.verdict import ChangeKind, ChangeStatus, Outcome
-from perfd.rules.judge import Policy, judge_series, reduce_samples
+from perfd.rules.judge import judge_series, reduce_samples
+from perfd.rules.policy import Policy
 
 TPOT, RATE, REGISTERS = METRICS["tpot_s"], METRICS["output_tokens_per_s"], METRICS["registers"]
 
