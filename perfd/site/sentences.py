@@ -10,7 +10,7 @@ from perfd.domain.verdict import Outcome
 from perfd.site.numbers import percent
 from perfd.site.rows import better_word, change_word, model_of
 from perfd.site.templates import short
-from perfd.store.records import NightSummary, OccasionRow, RegressionRow, RunPage, SeriesPage
+from perfd.store.records import NightCounts, OccasionRow, RegressionRow, RunPage, SeriesPage
 
 RECENT = timedelta(hours=36)
 
@@ -31,7 +31,7 @@ def unmeasured(row: OccasionRow) -> int:
     return sum(number for state, number in row.runs.items() if state != RunState.DONE.value)
 
 
-def overdue(summary: NightSummary | None, due: datetime) -> str:
+def overdue(summary: NightCounts | None, due: datetime) -> str:
     """An alarm where the night that was due last has not even begun; "" where all is well, or before the first night."""
     if summary is None or summary.row.occasion.nominal_at >= due:
         return ""
@@ -42,7 +42,7 @@ def overdue(summary: NightSummary | None, due: datetime) -> str:
     )
 
 
-def night(summary: NightSummary | None, now: datetime) -> str:
+def night(summary: NightCounts | None, now: datetime) -> str:
     """Last night in one sentence, what is missing included."""
     if summary is None:
         return "No night has been run yet."
@@ -59,7 +59,7 @@ def night(summary: NightSummary | None, now: datetime) -> str:
     return f"{who} measured {measured}: {verdicts(summary.verdict_counts)}."
 
 
-def home(summary: NightSummary | None, regressions_open: int, series: int, now: datetime) -> str:
+def home(summary: NightCounts | None, regressions_open: int, series: int, now: datetime) -> str:
     """Last night, and whether anything must still be answered; before the first one, what is there without it."""
     told = night(summary, now)
     if summary is None and series:

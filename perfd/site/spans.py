@@ -1,15 +1,15 @@
 """Whether things have become better: last night, the last seven days and the last thirty, side by side."""
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from perfd.domain.run import RunState
-from perfd.site import believed
 from perfd.site.numbers import percent
 from perfd.site.sentences import plural
 from perfd.site.site import Site
 from perfd.store.pages import Version
-from perfd.store.records import Movement, NightSummary, Span
+from perfd.store.records import Movement, NightCounts, Span
 
 DAYS = (7, 30)
 
@@ -31,18 +31,20 @@ class Column(NamedTuple):
     """The day from which on /compare shows the Series; "" for last night alone."""
 
 
-def columns(site: Site, night: NightSummary | None, now: datetime, version: Version) -> list[Column]:
-    """Last night and both spans; none before the first night. `version` is that of all Series."""
+def columns(
+    site: Site, night: NightCounts | None, now: datetime, version: Version, alarms: Mapping[int, Mapping[str, Any]]
+) -> list[Column]:
+    """Last night and both spans, with their false alarms; none before the first night. `version` is that of all Series."""
     if night is None:
         return []
     last = night.row.occasion.nominal_at
     spans = site.store.pages.spans(beginnings(night))
     moved = {found.days: _moved(found) for found in movements(site, now, version)}
     moved[1] = tuple((outcome.value, number) for outcome, number in night.verdict_counts.items())
-    return [_column(site, span, moved[days], last, now) for days, span in spans.items()]
+    return [_column(span, moved[days], last, alarms[days]) for days, span in spans.items()]
 
 
-def beginnings(night: NightSummary) -> dict[int, datetime]:
+def beginnings(night: NightCounts) -> dict[int, datetime]:
     """From which moment on the nights of each span are due, the last night included."""
     last = night.row.occasion.nominal_at
     return {days: last - timedelta(days=days - 1, hours=1) for days in (1, *DAYS)}
@@ -54,7 +56,7 @@ def movements(site: Site, now: datetime, version: Version) -> tuple[Movement, Mo
     return site.memory.fact(("movements", version, hour), lambda: site.store.pages.movements(hour))
 
 
-def _column(site: Site, span: Span, moved: tuple[tuple[str, int], ...], last: datetime, now: datetime) -> Column:
+def _column(span: Span, moved: tuple[tuple[str, int], ...], last: datetime, alarms: Mapping[str, Any]) -> Column:
     planned, done = sum(span.runs.values()), span.runs[RunState.DONE]
     unmeasured = planned - done
     one = span.days == 1
@@ -67,7 +69,7 @@ def _column(site: Site, span: Span, moved: tuple[tuple[str, int], ...], last: da
         coverage=f"{done:,} of {plural(planned, 'Run')}",
         unmeasured=unmeasured,
         regressions=_regressions(span),
-        alarms=_alarms(believed.false_alarms(site, now, span.days)),
+        alarms=_alarms(alarms),
         since="" if one else f"{last - timedelta(days=span.days):%Y-%m-%d}",
     )
 
@@ -82,7 +84,7 @@ def _moved(found: Movement) -> tuple[tuple[str, int], ...]:
     return (("better", found.better), ("worse", found.worse), ("within the bar", found.within), ("unknown", found.unknown))
 
 
-def _alarms(counted: dict[str, int | float]) -> str:
+def _alarms(counted: Mapping[str, Any]) -> str:
     if not counted["of"]:
         return "none counted"
     return f"{percent(counted['rate']).lstrip('+')} of {counted['of']}"

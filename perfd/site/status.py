@@ -13,7 +13,7 @@ from perfd.site.fresh import this_minute
 from perfd.site.rows import run_label
 from perfd.site.sheets.service import GONE_AFTER
 from perfd.site.site import Here, Site
-from perfd.store.records import NightSummary, OccasionRow, RunRow, Status, WaitingRow
+from perfd.store.records import NightCounts, OccasionRow, RunRow, Status, WaitingRow
 
 router = APIRouter()
 MOST_MISSING = 200
@@ -68,7 +68,7 @@ def _page(site: Site) -> HTMLResponse:
     )
 
 
-def without_result(night: NightSummary | None) -> tuple[RunRow, ...]:
+def without_result(night: NightCounts | None) -> tuple[RunRow, ...]:
     """Runs of the night that are not done: ended ones first, then those that wait; the first few hundred of them."""
     return night.lost if night else ()
 

@@ -1,5 +1,6 @@
 """How far perfd can be believed: A/A comparisons, and suspects that were not reproduced."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -50,14 +51,24 @@ class Trust:
 
     def false_alarms(self, since: datetime) -> FalseAlarms:
         """A/A comparisons called different and suspects that were not reproduced, from then on, beside all that were decided."""
-        aa = [row.outcome for row in self.aa(since) if row.outcome in DECIDED]
+        return self.false_alarms_by([since])[0]
+
+    def false_alarms_by(self, moments: Sequence[datetime]) -> list[FalseAlarms]:
+        """The same from each of these moments on, read once for all of them."""
+        first = min(moments)
+        aa = [row for row in self.aa(first) if row.outcome in DECIDED]
         F = tables.confirmation.c  # noqa: N806  # columns
         answered = (Reproduced.YES.value, Reproduced.NO.value)
-        asked = select(F.outcome, func.count()).where(F.settled_at >= since, F.outcome.in_(answered)).group_by(F.outcome)
+        asked = select(F.settled_at, F.outcome).where(F.settled_at >= first, F.outcome.in_(answered))
         with self.engine.begin() as connection:
-            told: dict[str, int] = dict(connection.execute(asked).all())
-        refuted = told.get(Reproduced.NO.value, 0)
-        return FalseAlarms(len(aa), sum(outcome in DIFFERENT for outcome in aa), sum(told.values()), refuted)
+            settled = connection.execute(asked).all()
+        found = []
+        for since in moments:
+            judged = [row.outcome for row in aa if row.occasion.nominal_at >= since]
+            told = [outcome for at, outcome in settled if at >= since]
+            different = sum(outcome in DIFFERENT for outcome in judged)
+            found.append(FalseAlarms(len(judged), different, len(told), told.count(Reproduced.NO.value)))
+        return found
 
 
 def _as_aa(row: AnyRow) -> AaRow:

@@ -35,7 +35,7 @@ class SpanLine:
 
 def lines(site: Site) -> Iterator[SpanLine]:
     """Last night and both spans; none before the first night."""
-    now, night = site.clock(), site.store.pages.status().last_night
+    now, night = site.clock(), site.store.pages.last_night(0)
     if night is None:
         return
     moved = {found.days: found for found in movements(site, now, site.version())}

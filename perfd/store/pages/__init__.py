@@ -47,8 +47,10 @@ from perfd.store.records import (
     ChangeRow,
     DifferingList,
     Movement,
+    NightCounts,
     OccasionRow,
     OccasionSummary,
+    OpenRegression,
     RegressionRow,
     RunPage,
     RunRow,
@@ -251,10 +253,21 @@ class Pages:
         with self.engine.begin() as connection:
             return status.quarantined(connection)
 
-    def severities(self) -> dict[str, int]:
-        """Regressions that someone must answer, by their largest effect."""
+    def unanswered(self) -> tuple[OpenRegression, ...]:
+        """Every Regression that someone must answer in a line, the newest first."""
         with self.engine.begin() as connection:
-            return nights.severities(connection)
+            return nights.unanswered(connection)
+
+    def last_night(self, most_lost: int) -> NightCounts | None:
+        """The night that was due last, with at most so many Runs that have no result."""
+        with self.engine.begin() as connection:
+            newest = nights.newest(connection)
+            return None if newest is None else nights.counts(connection, newest, most_lost)
+
+    def queued(self) -> int:
+        """How many Runs wait."""
+        with self.engine.begin() as connection:
+            return status.queued(connection)
 
     def last_steps(self, regressions: Collection[int]) -> dict[int, datetime]:
         """By Regression: when a step of one of its Series was last found, that of its members included."""

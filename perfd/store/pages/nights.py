@@ -9,12 +9,12 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, sele
 from perfd.domain.build import BuildState
 from perfd.domain.metric import Better
 from perfd.domain.run import OccasionKind, RunState
-from perfd.domain.verdict import OPEN_STATES, ChangeStatus, Outcome
+from perfd.domain.verdict import OPEN_STATES, ChangeStatus, Outcome, RegressionState
 from perfd.store import occasions as asking
 from perfd.store import reading, tables
 from perfd.store.pages import occasions
 from perfd.store.reading import nonzero
-from perfd.store.records import Movement, NightSummary, OccasionRow, Span
+from perfd.store.records import Movement, NightCounts, NightSummary, OpenRegression, RunRow, Span
 
 R = tables.run.c
 C = tables.change.c
@@ -29,20 +29,34 @@ MOVED = ("better", "worse", "within", "unknown")
 ENDED = (RunState.FAILED.value, RunState.VOID.value)
 
 
+def newest(connection: Connection) -> int | None:
+    """The night that was due last."""
+    asked = select(Occ.id).where(Occ.kind == OccasionKind.NIGHT.value).order_by(Occ.nominal_at.desc(), Occ.id.desc()).limit(1)
+    return connection.execute(asked).scalar()
+
+
+def counts(connection: Connection, occasion_id: int, most_lost: int) -> NightCounts:
+    """A night in counts, with the Runs that have no result, ended ones first, and at most so many."""
+    row = occasions.rows(connection, Occ.id == occasion_id, last=1)[0]
+    outcomes = select(V.outcome, func.count()).where(V.occasion_id == occasion_id).group_by(V.outcome)
+    told: dict[str, int] = dict(connection.execute(outcomes).all())
+    lost: tuple[RunRow, ...] = ()
+    if any(number for state, number in row.runs.items() if state != RunState.DONE.value):
+        asked = reading.run_select().where(R.occasion_id == occasion_id, R.state != RunState.DONE.value)
+        asked = asked.order_by(R.state.not_in(ENDED), R.queued_at, R.id).limit(most_lost)
+        lost = tuple(map(reading.as_run, connection.execute(asked)))
+    return NightCounts(row, {outcome: told[outcome.value] for outcome in Outcome if outcome.value in told}, lost)
+
+
 def night(connection: Connection, occasion_id: int) -> NightSummary:
-    """A night in counts, with the Runs that have no result, ended ones first, and what went wrong besides."""
+    """The same with the first few hundred of those Runs, and what went wrong besides."""
     built = tables.occasion_build.c
-    lost = reading.run_select().where(R.occasion_id == occasion_id, R.state != RunState.DONE.value)
     failed = (built.occasion_id == occasion_id, built.state == BuildState.FAILED.value)
-    counts = select(V.outcome, func.count()).where(V.occasion_id == occasion_id).group_by(V.outcome)
-    told: dict[str, int] = dict(connection.execute(counts).all())
+    found = counts(connection, occasion_id, MOST_LOST)
     return NightSummary(
-        row=_row(connection, occasion_id),
-        verdict_counts={outcome: told[outcome.value] for outcome in Outcome if outcome.value in told},
-        lost=tuple(
-            reading.as_run(row)
-            for row in connection.execute(lost.order_by(R.state.not_in(ENDED), R.queued_at, R.id).limit(MOST_LOST))
-        ),
+        row=found.row,
+        verdict_counts=found.verdict_counts,
+        lost=found.lost,
         failed_builds=occasions.build_rows(connection, *failed),
         findings=asking.findings(connection, occasion_id),
     )
@@ -108,22 +122,15 @@ def _moved(now: datetime, then: ColumnElement[Any]) -> ColumnElement[str]:
     return case((~known, unknown), (func.abs(effect) <= func.greatest(L.bar, M.relevant), within), (up, better), else_=worse)
 
 
-def severities(connection: Connection) -> dict[str, int]:
-    """Regressions that someone must answer, by the largest effect among their Changes; those without any count as `unsized`."""
+def unanswered(connection: Connection) -> tuple[OpenRegression, ...]:
+    """Every Regression that someone must answer in a line, the newest first."""
     member = tables.regression_member.c
-    largest: ColumnElement[Any] = func.max(func.abs(C.effect))
-    sizes = (
-        select(G.id, largest.label("effect"))
+    asked = (
+        select(G.id, G.title, G.state, func.max(func.abs(C.effect)).label("effect"))
         .outerjoin(tables.regression_member, member.regression_id == G.id)
         .outerjoin(tables.change, C.id == member.change_id)
-        .where(G.state.in_([one.value for one in OPEN_STATES]))
+        .where(G.state.in_(sorted(one.value for one in OPEN_STATES)))
         .group_by(G.id)
-        .subquery()
+        .order_by(G.id.desc())
     )
-    effect = sizes.c.effect
-    word = case((effect.is_(None), "unsized"), (effect >= 0.2, "20 % or more"), (effect >= 0.05, "5 to 20 %"), else_="below 5 %")
-    return dict(connection.execute(select(word, func.count()).group_by(word)).all())
-
-
-def _row(connection: Connection, occasion_id: int) -> OccasionRow:
-    return occasions.rows(connection, Occ.id == occasion_id, last=1)[0]
+    return tuple(OpenRegression(row.id, row.title, RegressionState(row.state), row.effect) for row in connection.execute(asked))

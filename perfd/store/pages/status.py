@@ -4,7 +4,7 @@ from sqlalchemy import Connection, func, select
 
 from perfd.domain.build import BuildState
 from perfd.domain.occasion import OccasionState
-from perfd.domain.run import OccasionKind, RunState
+from perfd.domain.run import RunState
 from perfd.store import tables
 from perfd.store.occasions import as_occasion
 from perfd.store.pages import nights, occasions
@@ -20,8 +20,7 @@ MOST_WAITING = 30
 
 def status(connection: Connection) -> Status:
     """The newest night, everything that is open, and the workers seen last."""
-    newest = select(Occ.id).where(Occ.kind == OccasionKind.NIGHT.value).order_by(Occ.nominal_at.desc(), Occ.id.desc()).limit(1)
-    night = connection.execute(newest).scalar()
+    night = nights.newest(connection)
     waiting = select(func.count()).select_from(tables.outbox).where(tables.outbox.c.done_at.is_(None))
     return Status(
         last_night=None if night is None else nights.night(connection, night),
@@ -32,6 +31,11 @@ def status(connection: Connection) -> Status:
         workers=_workers(connection),
         outbox_waiting=connection.execute(waiting).scalar_one(),
     )
+
+
+def queued(connection: Connection) -> int:
+    """How many Runs wait."""
+    return connection.execute(select(func.count()).where(R.state == RunState.QUEUED.value)).scalar_one()
 
 
 def _builds(connection: Connection, state: BuildState) -> int:

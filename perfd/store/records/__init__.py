@@ -1,8 +1,8 @@
 """What the store answers with, where the domain has no word of its own: work that was claimed, and rows that pages show."""
 
-from perfd.store.records.answering import AaRow, ConfirmationRow, FalseAlarms, RegressionEvent, RegressionRow
+from perfd.store.records.answering import AaRow, ConfirmationRow, FalseAlarms, OpenRegression, RegressionEvent, RegressionRow
 from perfd.store.records.claims import ClaimedBuild, ClaimedRun, Reduced, Taken, Written
-from perfd.store.records.nights import JudgedSeries, Movement, NightSummary, OccasionRow, OccasionSummary, Span
+from perfd.store.records.nights import JudgedSeries, Movement, NightCounts, NightSummary, OccasionRow, OccasionSummary, Span
 from perfd.store.records.runs import ArmSamples, BuildPage, BuildRow, RunPage, RunRow
 from perfd.store.records.searches import BisectEnded, BisectRow, BisectStep
 from perfd.store.records.series import (
@@ -37,9 +37,11 @@ __all__ = [
     "FalseAlarms",
     "JudgedSeries",
     "Movement",
+    "NightCounts",
     "NightSummary",
     "OccasionRow",
     "OccasionSummary",
+    "OpenRegression",
     "PointLine",
     "PointRow",
     "QueueRow",

@@ -74,6 +74,17 @@ class AaRow:
 
 
 @dataclass(frozen=True)
+class OpenRegression:
+    """A Regression that someone must answer, in a line."""
+
+    id: int
+    title: str
+    state: RegressionState
+    effect: float | None
+    """The size of the largest effect among its Changes; absent without any."""
+
+
+@dataclass(frozen=True)
 class FalseAlarms:
     """What perfd has called different and was not, in a span of time."""
 

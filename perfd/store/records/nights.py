@@ -63,14 +63,20 @@ class OccasionSummary:
 
 
 @dataclass(frozen=True)
-class NightSummary:
-    """The last night in counts, however many Series it judged; see OccasionSummary for all of it."""
+class NightCounts:
+    """A night in counts, however many Series it judged."""
 
     row: OccasionRow
     verdict_counts: Mapping[Outcome, int]
     """How many Series got each answer; those with none are left out."""
     lost: tuple[RunRow, ...]
-    """Runs without a result, ended ones first; the first few hundred where there are more. `row.runs` counts all."""
+    """Runs without a result, ended ones first; the first of them where there are more. `row.runs` counts all."""
+
+
+@dataclass(frozen=True)
+class NightSummary(NightCounts):
+    """The same with what went wrong besides; see OccasionSummary for all of it."""
+
     failed_builds: tuple[BuildRow, ...]
     findings: tuple[Finding, ...]
 
