@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -17,6 +18,9 @@ from perfd.site.static import static_url, web_folder
 _PARTS = re.compile("<[^>]*>|[^<]+")
 """Tags, whose attributes hold no > since all of them are escaped, and what stands between them."""
 _SEEN = re.compile('(?:title|aria-label|alt|placeholder)="[^"]*"')
+SIGNS = {"same": "=", "unsure": "?", "not comparable": "≠"}
+"""Of what did not move up or down."""
+COLOURED = frozenset({"better", "worse", "unsure", "same"})
 _TICKED = re.compile("`([^`]{1,200})`")
 
 
@@ -29,7 +33,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals["static"] = static_url
+    made.globals.update(static=static_url, name=name, verdict=verdict)
     made.filters.update(
         iso=iso,
         utc=utc,
@@ -77,6 +81,26 @@ def upright(page: str) -> str:
 
 def _written(found: re.Match[str]) -> str:
     return written_out(found[0])
+
+
+@lru_cache(maxsize=10_000)  # a hundred lines of a list repeat a dozen names
+def name(text: str, most: int = 80) -> Markup:
+    """A name from outside: in <bdi>, so that its direction cannot turn the rest of a line; what was cut stands in its title."""
+    title = f' title="{escape(short(text, 400))}"' if len(text) > most else ""
+    return Markup(f'<bdi class="name"{title}>{escape(short(text, most))}</bdi>')  # noqa: S704  # escaped just here
+
+
+def verdict(word: str | None, effect: float | None = None) -> Markup:
+    """A word for how something moved, with its sign: its colour is never all that says so."""
+    return _verdict(word, "" if word is None else SIGNS.get(word, numbers.arrow(effect)))
+
+
+@lru_cache(maxsize=100)
+def _verdict(word: str | None, sign: str) -> Markup:
+    if word is None:
+        return Markup('<span class="none">no verdict</span>')
+    kind = word if word in COLOURED else "none"
+    return Markup(f'<span class="verdict {kind}">{sign}{" " if sign else ""}{escape(word)}</span>')  # noqa: S704  # escaped just here
 
 
 class Pages:

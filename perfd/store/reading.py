@@ -1,5 +1,6 @@
 """Rows into words: the selects and constructors that several questions share."""
 
+from functools import cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Double, Select, func, select
@@ -33,6 +34,7 @@ def nonzero(number: ColumnElement[Any]) -> ColumnElement[float]:
     return func.nullif(number, 0.0, type_=Double)
 
 
+@cache  # put together once: each page asks it several times, and a select never changes
 def series_select() -> Select[Any]:
     """Every Series with the words for its parts; see `as_series`."""
     return (
@@ -101,6 +103,7 @@ def as_series(row: AnyRow) -> SeriesInfo:
     )
 
 
+@cache
 def point_select() -> Select[Any]:
     """Points with what pages say beside them; see `as_point`."""
     return (
@@ -223,6 +226,7 @@ def run_rows(connection: Connection, *where: ColumnElement[bool]) -> tuple[RunRo
     return tuple(as_run(row) for row in connection.execute(run_select().where(*where).order_by(R.queued_at, R.id)))
 
 
+@cache
 def run_select() -> Select[Any]:
     """Runs with the words that lists show; see `as_run`."""
     OB = tables.occasion_build.c  # noqa: N806  # columns
