@@ -29,9 +29,10 @@ IN_TABLE = 100
 def series(request: Request, series_id: SeriesId, site: Here, rows: Rows = IN_TABLE) -> Response:
     """The page of one Series."""
     view = view_of(request)
-    siblings = site.store.pages.siblings(series_id)
-    shown = {series_id, *view.over, *(one.info.id for one in siblings)}
-    return kept(request, site.page_version(sorted(shown)), lambda: _page(site, series_id, rows, view, siblings), alike=True)
+    members = site.version().members
+    siblings = site.memory.fact(("siblings", series_id, members), lambda: site.store.pages.siblings(series_id))
+    version = f"{site.page_version(sorted({series_id, *view.over}))} {members}"
+    return kept(request, version, lambda: _page(site, series_id, rows, view, siblings), alike=True)
 
 
 def _page(site: Site, series_id: int, rows: int, view: View, siblings: tuple[Sibling, ...]) -> HTMLResponse:

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from datetime import date
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Integer, cast, func, literal_column, select, text
+from sqlalchemy import ColumnElement, Connection, Integer, Select, bindparam, cast, func, literal_column, select, text
 
 from perfd.store import reading, tables
 from perfd.store.records import SeriesInfo
@@ -19,6 +19,24 @@ _DAYS = """
         SELECT DISTINCT ON (series_id, day) series_id, (measured_at AT TIME ZONE 'UTC')::date AS day, value
         FROM point WHERE series_id = ANY(:ids) ORDER BY series_id, day, measured_at DESC, run_id DESC
     ) AS o GROUP BY series_id"""
+
+
+def _siblings() -> Select[Any]:
+    one = tables.series.alias()
+    apart = {part: S[part] != one.c[part] for part in PARTS}
+    differing: ColumnElement[int] = sum((cast(test, Integer) for test in apart.values()), start=literal_column("0", Integer))
+    return (
+        reading.series_select()
+        .add_columns(*(test.label(f"apart_{part}") for part, test in apart.items()))
+        .join(one, (one.c.workload_id == S.workload_id) & (one.c.metric_id == S.metric_id))
+        .join(tables.series_latest, tables.series_latest.c.series_id == S.id)
+        .where(one.c.id == bindparam("id"), differing == 1)
+        .order_by(S.id)
+        .limit(MOST)
+    )
+
+
+_SIBLINGS = _siblings()
 
 
 class Sibling(NamedTuple):
@@ -46,21 +64,9 @@ class Daily(NamedTuple):
 
 def siblings(connection: Connection, series_id: int) -> tuple[Sibling, ...]:
     """Series of the same Workload and Metric that differ from this one in exactly one other part, by that part."""
-    one = tables.series.alias()
-    apart = {part: S[part] != one.c[part] for part in PARTS}
-    differing: ColumnElement[int] = sum((cast(test, Integer) for test in apart.values()), start=literal_column("0", Integer))
-    asked = (
-        reading.series_select()
-        .add_columns(*(test.label(f"apart_{part}") for part, test in apart.items()))
-        .join(one, (one.c.workload_id == S.workload_id) & (one.c.metric_id == S.metric_id))
-        .join(tables.series_latest, tables.series_latest.c.series_id == S.id)
-        .where(one.c.id == series_id, differing == 1)
-        .order_by(S.id)
-        .limit(MOST)
-    )
     found = [
         Sibling(reading.as_series(row), next(part for part in PARTS if getattr(row, f"apart_{part}")))
-        for row in connection.execute(asked)
+        for row in connection.execute(_SIBLINGS, {"id": series_id})
     ]
     named = [one._replace(part=one.part.removesuffix("_id").replace("_", " ")) for one in found]
     return tuple(sorted(named, key=lambda one: one.part))
