@@ -8,14 +8,14 @@ from pydantic import BaseModel
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from perfd.domain.account import Right, Role, Visitor
-from perfd.domain.codec import to_json
 from perfd.domain.view import PAGES, SavedView
 from perfd.errors import BadInputError
 from perfd.rules.rights import may
 from perfd.site.answers import told
 from perfd.site.forms import Form
 from perfd.site.fresh import kept
-from perfd.site.parameters import Limit, Offset
+from perfd.site.lists import matching, page
+from perfd.site.parameters import Limit, Offset, asking
 from perfd.site.sentences import plural
 from perfd.site.site import Here, Site
 from perfd.site.templates import short
@@ -31,6 +31,9 @@ LONGEST_NAME = 60
 LONGEST_ADDRESS = 2000
 MOST = 100
 """Views of one owner: a longer list is found in by nobody."""
+
+
+NARROWED = {"owner": "Only views of this owner."}
 
 
 class Views(BaseModel):
@@ -85,14 +88,12 @@ def forget(number: Number, site: Here, visitor: Saver) -> Response:
     return RedirectResponse("/views", 303)
 
 
-@api.get("/views", responses=told(Views))
+@api.get("/views", openapi_extra=asking(NARROWED), responses=told(Views))
 def list_views(request: Request, site: Here, offset: Offset = 0, limit: Limit = 100) -> Response:
     """Saved views by name: each a name for the address of a page, and who gave it."""
 
     def make() -> Response:
-        found = site.store.saved_views.every()
-        shown = to_json(found[offset : offset + limit])
-        return JSONResponse({"total": len(found), "offset": offset, "limit": limit, "views": shown})
+        return JSONResponse(page("views", matching(request, site.store.saved_views.every(), NARROWED), offset, limit))
 
     return kept(request, site.store.saved_views.version(), make)
 
