@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from fastapi import Request
@@ -12,7 +12,7 @@ from perfd.domain.results import MetricSamples
 from perfd.errors import BadInputError
 from perfd.site.choosing import WORDS, chosen_of, parts_of
 from perfd.site.drawing import strip
-from perfd.site.numbers import scale_of
+from perfd.site.numbers import percent, scale_of
 from perfd.site.parameters import linker, text
 from perfd.site.rows import CLASS_WORDS, model_of
 from perfd.site.sentences import plural
@@ -59,7 +59,8 @@ def show(request: Request, site: Site, question: Question) -> HTMLResponse:
         every=_with(request, apart=""),
         sorts=[(one.value, _with(request, sort=one.value)) for one in Sorting],
         parts=[part for part in parts_of(site.choices(), chosen) if part.key != "verdict"],
-        rows=[line(row) | {"samples": _same(request, samples=str(row.info.id))} for row in found.rows],
+        rows=[line(row) for row in found.rows],
+        samples=f"{_same(request, samples='')}&samples=",
         by=question.head.part,
         byes=("", *PARTS),
         means=[_mean_words(one, request) for one in found.means],
@@ -82,30 +83,56 @@ def sentence(question: Question, found: DifferingList) -> str:
     return f"{_capital(question.head.words)} against {question.base.words}: {told} of {plural(many, 'Series', 'Series')}."
 
 
-def line(row: Differing) -> dict[str, Any]:
+class Line(NamedTuple):
     """A Series as a line, both numbers in one unit."""
-    scale = scale_of(row.info.metric.unit, (row.base, row.head))
-    other = "" if row.base_series in {0, row.info.id} else f"?with={row.base_series}"
-    return {
-        "id": row.info.id,
-        "base_id": row.base_series or row.info.id,
-        "address": f"/series/{row.info.id}{other}",
-        "interval": _between(row),
-        "metric": row.info.metric.name,
-        "workload": row.info.workload_name,
-        "workload_class": CLASS_WORDS[row.info.workload_class],
-        "subject": row.info.key.subject,
-        "model": model_of(row.info),
-        "device": row.info.key.device_class,
-        "base": scale.text(row.base),
-        "head": scale.text(row.head),
-        "unit": scale.unit,
-        "effect": row.effect,
-        "bar": row.bar,
-        "noise": row.noise,
-        "over": f"{row.over_noise:.1f}" if row.over_noise is not None else "",
-        "word": row.word,
-    }
+
+    id: int
+    base_id: int
+    """The Series of the base, where that is another one."""
+    address: str
+    interval: tuple[float, float] | None
+    metric: str
+    workload: str
+    subject: str
+    model: str
+    device: str
+    base: str
+    head: str
+    unit: str
+    effect: float | None
+    noise: str
+    bar: str
+    over: str
+    word: str
+
+
+def line(row: Differing) -> Line:
+    """The line of one Series."""
+    info = row.info
+    scale = scale_of(info.metric.unit, (row.base, row.head))
+    return Line(
+        id=info.id,
+        base_id=row.base_series or info.id,
+        address=f"/series/{info.id}" + ("" if row.base_series in {0, info.id} else f"?with={row.base_series}"),
+        interval=_between(row),
+        metric=info.metric.name,
+        workload=info.workload_name,
+        subject=info.key.subject,
+        model=model_of(info),
+        device=info.key.device_class,
+        base=scale.text(row.base),
+        head=scale.text(row.head),
+        unit=scale.unit,
+        effect=row.effect,
+        noise=_share(row.noise),
+        bar=_share(row.bar),
+        over=f"{row.over_noise:.1f}" if row.over_noise is not None else "",
+        word=row.word,
+    )
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else percent(value).lstrip("+")
 
 
 def _side(site: Site, name: str) -> Side:

@@ -108,6 +108,15 @@ def test_two_nights_are_compared_series_by_series(filled: httpx.Client) -> None:
     assert "within the bar" in page
 
 
+@pytest.mark.parametrize("page", ["offset=1&limit=2", "apart=within the bar&offset=1", "offset=5000"])
+def test_every_page_of_a_comparison_tells_the_same_of_all(filled: httpx.Client, page: str) -> None:
+    asked = f"/api/v1/compare?base={FIRST_NIGHT:%Y-%m-%d}&head=2026-03-16"
+    first, later = filled.get(asked).json(), filled.get(f"{asked}&{page}").json()
+
+    assert (first["counts"], first["means"]) == (later["counts"], later["means"])
+    assert len(later["series"]) < len(first["series"])
+
+
 def test_home_says_whether_things_became_better(filled: httpx.Client) -> None:
     page = filled.get("/").text
 

@@ -97,10 +97,11 @@ def differing(connection: Connection, question: Question) -> DifferingList:
     pairs = _pairs(question)
     each = _groups(pairs).subquery()
     told = select(func.json_agg(each.table_valued())).scalar_subquery()
-    shown = select(pairs, told.label("groups"))  # in one statement the pairs are found once
+    order = _order(question.sorting, pairs)
+    first = func.row_number().over(order_by=order) == question.offset + 1
+    shown = select(pairs, case((first, told)).label("groups"))  # in one statement the pairs are found once, and told once
     shown = shown if question.apart is None else shown.where(pairs.c.word == question.apart.value)
-    shown = shown.order_by(*_order(question.sorting, pairs)).offset(question.offset).limit(question.limit)
-    found = connection.execute(shown).all()
+    found = connection.execute(shown.order_by(*order).offset(question.offset).limit(question.limit)).all()
     groups = (found[0].groups if found else connection.execute(select(told)).scalar_one()) or []
     words = {row.id: reading.as_series(row) for row in connection.execute(_series([row.series_id for row in found]))}
     return DifferingList(
@@ -139,9 +140,8 @@ def _groups(pairs: CTE) -> Select[Any]:
             func.coalesce(func.sum(logarithm), 0.0).label("logs"),
         )
         .select_from(pairs)
-        .join(tables.series, S.id == pairs.c.series_id)
-        .join(tables.workload, workload.id == S.workload_id)
-        .join(tables.metric, M.id == S.metric_id)
+        .join(tables.workload, workload.id == pairs.c.workload_id)
+        .join(tables.metric, M.id == pairs.c.metric_id)
         .group_by(workload["class"], M.name, M.better, pairs.c.word)
     )
 
@@ -170,7 +170,8 @@ def _pairs(question: Question) -> CTE:
     # Two Points differ by their noise times the root of two.
     over = func.abs(effect) / nonzero(column["noise"] * 2.0**0.5)
     named = [part.label(name) for name, part in column.items() if name not in {"judged", "comparable"}]
-    asked = asked.add_columns(*named, effect.label("effect"), over.label("over"), _word(column, effect).label("word"))
+    asked = asked.add_columns(S.workload_id, S.metric_id, *named, effect.label("effect"), over.label("over"))
+    asked = asked.add_columns(_word(column, effect).label("word"))
     matching = conditions(question.wanted)
     if matching or question.sorting is Sorting.NAME:  # names are joined only where something asks for them
         asked = (
