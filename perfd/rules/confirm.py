@@ -91,7 +91,7 @@ def _why_without(case: Case, policy: ConfirmPolicy) -> str | None:
     if not case.remeasures:
         return f"{shown}; the configuration re-measures nothing"
     if all(one.counted for one in case.members if one.matters):
-        return f"{shown}, and a counted Metric has no noise"
+        return "it is counted, not measured: one night shows it"
     if len(case.tried) >= policy.tries:
         return f"{shown}; {len(case.tried)} re-measurements stayed unsure"
     return None

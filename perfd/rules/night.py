@@ -1,39 +1,39 @@
-"""One night over many Series: all are judged in one pass, false discoveries are held together, and Builds gather their Changes.
+"""One night over many Series: all are judged in one pass, and false discoveries are held together.
 
     judged = judge_night({series.id: Touched(points, metric, policy, stored_track) for series in ...})
     judged[series.id].judgement, judged[series.id].track   # the track is JSON: store it, and hand it over tomorrow
 
 A Series' own bar holds its false alarms near one in 10,000 nights whatever the others do; 10,000 Series would still raise one a
-night. `control` therefore gives each Change of tonight a q, the false discovery rate at which it would be told (Benjamini and
-Yekutieli 2001, which allows any dependence), and tells which are told at ten per cent; the others wait for another night's proof.
+night. `control` (discoveries.py) therefore gives each Change of tonight a q, the false discovery rate at which it would be told,
+and tells which are told at ten per cent; the others wait for another night's proof. What is counted (counted.py) has no noise, is
+exact at once, and takes no part in it.
 """
 
-import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from perfd.domain.identity import Json
-from perfd.domain.metric import Better, Metric
+from perfd.domain.metric import Metric, MetricKind
 from perfd.domain.past import Past
 from perfd.domain.run import Point
-from perfd.domain.verdict import Change, ChangeKind, ChangeStatus, Judgement
+from perfd.domain.verdict import Change, ChangeStatus, Judgement
+from perfd.rules.blame import blamed
 from perfd.rules.changes import changes_of, told
-from perfd.rules.judge import Comparable, Seen, blamed, conclude, too_few
+from perfd.rules.comparable import Comparable, too_few
+from perfd.rules.counted import judge_counted
+from perfd.rules.discoveries import LEVEL, control, harmonic
 from perfd.rules.level import levels_of
 from perfd.rules.policy import Policy
 from perfd.rules.tracks import Memory, fill, take_up, to_store, without_the_gone
+from perfd.rules.verdict import Seen, conclude
 from perfd.stats.replay import tonight
 from perfd.stats.shape import evidence_since
 from perfd.stats.track import Event, Replay
 
 Key = TypeVar("Key", bound=Hashable)
-
-LEVEL = 0.1
-"""The share of told Changes that may be false, on the average night."""
-
 
 _PATIENCE = 30
 """Nights for which a step that is not beyond chance is asked again."""
@@ -60,39 +60,6 @@ class Judged:
     """JSON; None where there are too few Points to remember anything."""
 
 
-@dataclass(frozen=True)
-class Member(Generic[Key]):
-    """A Change, whose Series it is in, and what it belongs to."""
-
-    series: Key
-    metric: Metric
-    build: str
-    change: Change
-    noise: float
-    """The Series' relative standard deviation."""
-
-    @property
-    def worse(self) -> bool:
-        """Whether the Change is for the worse."""
-        return (self.change.effect > 0) == (self.metric.better is Better.LOWER)
-
-    @property
-    def strength(self) -> float:
-        """Effect over noise."""
-        return abs(self.change.effect) / self.noise if self.noise > 0 else math.inf
-
-
-@dataclass(frozen=True)
-class Group(Generic[Key]):
-    """All Changes that one Build brought, for the worse and for the better, strongest first."""
-
-    build: str
-    worse: tuple[Member[Key], ...]
-    better: tuple[Member[Key], ...]
-    suspects: tuple[str, ...]
-    """Dependencies that changed with the Build: "torch 2.12.0 to 2.13.0"."""
-
-
 def judge_night(touched: Mapping[Key, Touched], level: float = LEVEL) -> dict[Key, Judged]:
     """Every Series judged with tonight's Points; a Change of tonight has its q, and is only a suspect where q is above `level`.
 
@@ -100,11 +67,16 @@ def judge_night(touched: Mapping[Key, Touched], level: float = LEVEL) -> dict[Ke
     O(window) for a Series whose track is handed over; the others are replayed.
     """
     alike = {key: Comparable.of(one.points) for key, one in touched.items() if len(one.points)}
-    few = {
-        key: too_few(len(one.points), len(alike[key].points) if key in alike else 0, one.policy) for key, one in touched.items()
-    }
-    judged = {key: Judged(Judgement(verdict), touched[key].track) for key, verdict in few.items() if verdict is not None}
-    keys = [key for key in touched if few[key] is None]
+    judged: dict[Key, Judged] = {}
+    keys = []
+    for key, one in touched.items():
+        short = too_few(len(one.points), len(alike[key].points) if key in alike else 0, one.policy.reference + 1)
+        if key in alike and one.metric.kind is MetricKind.STATIC:
+            judged[key] = Judged(judge_counted(alike[key], len(one.points), one.metric, one.policy), None)
+        elif short is not None:
+            judged[key] = Judged(Judgement(short), one.track)
+        else:
+            keys.append(key)
     if keys:
         judged |= _judge(keys, touched, alike, level)
     return {key: judged[key] for key in touched}
@@ -119,9 +91,10 @@ def _judge(
         (row, event.index): told(event) for row, key in enumerate(keys) for event in _asked(found, row, alike[key], memories[row])
     }
     answers: list[dict[int, Change]] = [{} for _ in keys]
-    for (row, place), change in control(asked, len(touched), level).items():
+    series = sum(one.metric.kind is not MetricKind.STATIC for one in touched.values())
+    for (row, place), change in control(asked, series, level).items():
         answers[row][place] = change
-    times = len(touched) * _harmonic(len(touched))
+    times = series * harmonic(series)
     levels = levels_of(found, [alike[key].values for key in keys], [touched[key].policy for key in keys])
     return {
         key: _answered(Seen(alike[key], found, row, (), levels[row]), touched[key], memories[row], answers[row], times)
@@ -174,54 +147,8 @@ def _answered(seen: Seen, one: Touched, memory: Memory, answers: Mapping[int, Ch
     return Judged(judgement, to_store(seen.found, seen.row, replace(memory, waiting=waiting), alike.points, alike.values))
 
 
-def _harmonic(series: int) -> float:
-    return sum(1 / rank for rank in range(1, series + 1))
-
-
 def _as_answered(change: Change, answers: Mapping[int, Change], waiting: Collection[int], last: int) -> Change:
     if change.status is ChangeStatus.SUSPECT or (change.index not in answers and change.index not in waiting):
         return change
     answer = answers.get(change.index, replace(change, status=ChangeStatus.SUSPECT, flagged_at=None))
     return replace(change, status=answer.status, q=answer.q, flagged_at=last if answer.status is ChangeStatus.DETECTED else None)
-
-
-def control(tonight: Mapping[Key, Change], series: int, level: float = LEVEL) -> dict[Key, Change]:
-    """Tonight's detected Changes with their q among all `series` that were judged; above `level` they are suspects again."""
-    ordered = sorted(tonight, key=lambda key: _p(tonight[key]))
-    harmonic = _harmonic(series)
-    least, out = 1.0, {}
-    for rank in range(len(ordered), 0, -1):
-        key = ordered[rank - 1]
-        least = min(least, _p(tonight[key]) * series * harmonic / rank)
-        told = replace(tonight[key], q=least)
-        out[key] = told if least <= level else replace(told, status=ChangeStatus.SUSPECT, flagged_at=None)
-    return out
-
-
-def _p(change: Change) -> float:
-    return 1.0 if change.q is None else change.q
-
-
-def group_changes(
-    members: Sequence[Member[Key]], dependencies: Mapping[str, tuple[Mapping[str, str], Mapping[str, str]]]
-) -> list[Group[Key]]:
-    """One group a Build; `dependencies` gives those of the Build before it and its own. Modes and spikes are nobody's."""
-    blamed = [one for one in members if one.change.kind in {ChangeKind.STEP, ChangeKind.DRIFT}]
-    return [
-        Group(
-            build,
-            _strongest([one for one in blamed if one.build == build and one.worse]),
-            _strongest([one for one in blamed if one.build == build and not one.worse]),
-            _bumps(*dependencies.get(build, ({}, {}))),
-        )
-        for build in dict.fromkeys(one.build for one in blamed)
-    ]
-
-
-def _strongest(members: Sequence[Member[Key]]) -> tuple[Member[Key], ...]:
-    return tuple(sorted(members, key=lambda one: -one.strength))
-
-
-def _bumps(old: Mapping[str, str], new: Mapping[str, str]) -> tuple[str, ...]:
-    names = sorted(name for name in {*old, *new} if old.get(name) != new.get(name))
-    return tuple(f"{name} {old.get(name, 'absent')} to {new.get(name, 'absent')}" for name in names) if old else ()

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+DETECTOR = "evidence/3"
+"""Name and version of the rule that decides."""
+
 
 @dataclass(frozen=True)
 class Policy:

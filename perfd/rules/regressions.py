@@ -163,6 +163,8 @@ def _open(members: Sequence[Standing]) -> Open:
     title = f"{worst.subject}: {worst.label} {percent(worst.effect)}{more} since {since}"
     state = RegressionState.DETECTED if detected else RegressionState.SUSPECT
     reason = "the Series shows a lasting change" if detected else "seen for the first time; it may be a spike"
+    if worst.counted:
+        reason = "counted, not measured: one night shows it"
     if worst.cause:
         reason += f". Suspects are the commit {brief(worst.revision)} and {worst.cause}"
     return Open(tuple(one.change for one in members), title, state, reason)

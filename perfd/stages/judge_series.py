@@ -1,10 +1,12 @@
 """The Series that an occasion touched, judged in one pass: each goes on from its track, and all are held together."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from perfd.domain.occasion import Occasion
 from perfd.domain.past import Past
-from perfd.rules.many import among_all, kept_places
+from perfd.rules.comparable import among_all
+from perfd.rules.many import kept_places
 from perfd.rules.night import Touched, judge_night
 from perfd.rules.policy import Policy
 from perfd.stages.context import Context
@@ -37,7 +39,7 @@ def judge_all(context: Context, occasion: Occasion, touched: Sequence[SeriesInfo
         for series in touched
     }
     judged = [
-        SeriesJudgement(key, points[key], among_all(one.judgement, kept[key]), one.track)
+        SeriesJudgement(key, points[key], replace(one.judgement, changes=among_all(one.judgement.changes, kept[key])), one.track)
         for key, one in judge_night(asked).items()
     ]
     judgements.write_all(occasion, judged, context.now())

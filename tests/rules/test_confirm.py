@@ -47,7 +47,7 @@ def test_it_is_not_worth_a_remeasurement(case: Case) -> None:
         (replace(SUSPECT, state=RegressionState.CONFIRMED), "measured again"),
         (replace(SHOWN, tried=(IMPOSSIBLE,)), "could not be measured again"),
         (replace(SHOWN, tried=(UNSURE, UNSURE, UNSURE)), "3 re-measurements stayed unsure"),
-        (replace(SHOWN, members=(COUNTED,)), "no noise"),
+        (replace(SHOWN, members=(COUNTED,)), "one night shows it"),
         (replace(SHOWN, remeasures=False), "re-measures nothing"),
         (replace(SHOWN, members=(), budget=True), "many nights"),
     ],

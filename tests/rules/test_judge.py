@@ -54,7 +54,9 @@ def test_a_sentence_has_true_minus_signs_and_none_before_zero() -> None:
 
 
 def test_counts_that_never_moved_are_called_equal() -> None:
-    assert "the last 4 Points equal the 16 before" == judge_series(series([48.0] * 20), REGISTERS).verdict.reason
+    exact = "48 registers/thread on each of the last 20 nights: counted, so this is exact"
+
+    assert exact == judge_series(series([48.0] * 20), REGISTERS).verdict.reason
 
 
 def test_other_hardware_is_not_comparable_and_says_why() -> None:
@@ -113,9 +115,9 @@ def test_a_spike_is_a_transient_and_never_detected() -> None:
     assert [(30, ChangeKind.TRANSIENT, ChangeStatus.SUSPECT)] == [(c.index, c.kind, c.status) for c in judged.changes]
 
 
-def test_a_permanent_tick_of_a_count_is_found_and_a_blip_never() -> None:
-    tick = judge_series(series([32] * 6 + [33] * 4), REGISTERS)
-    blip = judge_series(series([32] * 6 + [33] + [32] * 4), REGISTERS)
+def test_a_permanent_tick_of_what_is_measured_and_constant_is_found_and_a_blip_never() -> None:
+    tick = judge_series(series([32] * 6 + [33] * 4), TPOT)
+    blip = judge_series(series([32] * 6 + [33] + [32] * 4), TPOT)
 
     assert Outcome.WORSE == tick.verdict.outcome
     assert Outcome.SAME == blip.verdict.outcome
