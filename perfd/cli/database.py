@@ -7,11 +7,10 @@ import click
 from perfd.cli import main
 from perfd.cli.group import FINE, Commands, answer, json_option
 from perfd.cli.opened import opened, read_config
+from perfd.config.words import KEEP_MONTHS
+from perfd.stages.retention import pinned, sentence
 from perfd.store import backup, migrate, pruning
 from perfd.store.store import open_database
-
-KEEP_MONTHS = 13
-"""A year, and the month that it is compared with."""
 
 
 @main.group("db", cls=Commands)
@@ -62,40 +61,32 @@ def restore(config_path: Path | None, file: Path, as_json: bool) -> int:
 @click.option(
     "--keep-samples",
     "months",
-    default=KEEP_MONTHS,
-    show_default=True,
+    default=None,
     type=click.IntRange(1, 1200),
-    help="Keep the raw Samples of so many months, the current one included.",
+    help="Keep the raw Samples of so many months, the current one included; default: schedule.keep_samples_months, or 13.",
 )
 @click.option("--dry-run", is_flag=True, help="Only say what would go.")
 @json_option
 @click.pass_obj
-def prune(config_path: Path | None, months: int, dry_run: bool, as_json: bool) -> int:
+def prune(config_path: Path | None, months: int | None, dry_run: bool, as_json: bool) -> int:
     """Let the raw Samples of old months go; Points, Verdicts and pages stay for ever.
 
     What an open Regression, a pinned release, a Launch or an unreported occasion needs is kept.
     """
     with opened(config_path) as context:
-        before = pruning.first_kept(context.now(), months)
-        pinned = [(one.engine, one.revision) for one in context.config.budgets]
-        engine = context.store.engine
-        found = pruning.old_months(engine, before, pinned) if dry_run else pruning.prune(engine, before, pinned)
+        before = pruning.first_kept(context.now(), months or context.config.schedule.keep_samples_months or KEEP_MONTHS)
+        engine, kept = context.store.engine, pinned(context.config)
+        found = pruning.old_months(engine, before, kept) if dry_run else pruning.prune(engine, before, kept)
         gone = []
         for one in found:
             gone.append(one)
             if not as_json:
-                click.echo(_went(one, dry_run=dry_run))
+                click.echo(sentence(one, "would go" if dry_run else "gone"))
     if as_json:
         answer({"before": before, "dry_run": dry_run, "months": gone})
     elif not gone:
         click.echo(f"no Samples from before {before:%Y-%m} may go")
     return FINE
-
-
-def _went(one: pruning.OldMonth, *, dry_run: bool) -> str:
-    verb = "would go" if dry_run else "gone"
-    kept = f"; {one.needed:,} stay, which something open needs" if one.needed else f" with {one.size_bytes / 1e6:,.1f} MB"
-    return f"{one.month}: {one.samples:,} Samples {verb}{kept}"
 
 
 def _tell(as_json: bool, document: dict[str, object], sentence: str) -> None:

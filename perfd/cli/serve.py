@@ -24,10 +24,12 @@ from perfd.stages.attend import answer_pulls, converse
 from perfd.stages.context import Context
 from perfd.stages.launching import open_due_checkpoints
 from perfd.stages.night import next_night, open_due_night, work_off
+from perfd.stages.retention import Retention
 from perfd.store.trouble import DATABASE_GONE, said
 
 LOOK_S = 2.0
 ALARMS_EVERY_S = 60.0
+RETENTION_EVERY_S = 600.0
 ENDS_WITHIN_S = 30.0
 
 
@@ -51,6 +53,7 @@ def serve(config_path: Path | None, host: str, port: int, clock: bool, worker: b
             answer({"url": url, "next_night": next_night(context.config.schedule, context.now())})
         if clock:
             stack.enter_context(_ticking(context))
+            stack.enter_context(_in_background("retention", Retention(context), context, RETENTION_EVERY_S))
         if worker:
             stack.enter_context(_in_background("worker", lambda: work_off(context), context))
         # Also where no repository is configured: a pipeline may ask for a comparison.

@@ -41,6 +41,7 @@ def schedule(table: Table) -> Schedule:
         confirm_minutes=table.number("confirm_minutes", 20.0, 0.0),
         bisect=table.flag("bisect", default=False),
         night_minutes=table.number("night_minutes", 1440.0, 0.0),
+        keep_samples_months=table.whole("keep_samples_months", Schedule.keep_samples_months, 0),
         lease_s=table.number("lease_s", 90.0, 1.0),
     )
     table.close()

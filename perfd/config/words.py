@@ -12,6 +12,9 @@ from perfd.domain.launch import ModelLaunch
 from perfd.domain.model import Model
 from perfd.domain.subject import Engine
 
+KEEP_MONTHS = 13
+"""A year, and the month that it is compared with."""
+
 
 @dataclass(frozen=True)
 class Schedule:
@@ -29,6 +32,8 @@ class Schedule:
     """Whether the commit of a confirmed Regression is searched for without being asked."""
     night_minutes: float = 1440.0
     """Device minutes that a night's own Runs may take on each device class; what is not begun by then is told."""
+    keep_samples_months: int = KEEP_MONTHS
+    """Months of which the raw Samples are kept, the current one included; 0 keeps all."""
     lease_s: float = 90.0
     """A worker that was silent for so many seconds has lost what it had claimed."""
 
