@@ -1,8 +1,9 @@
 """The client: one method a question of the API, answers that have not changed are not sent again."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import quote
 
 import httpx
 
@@ -63,17 +64,77 @@ class Client:
 
     def run(self, key: str | int) -> Mapping[str, Any]:
         """One Run, by its key or its number, with its raw Samples, and how it is measured again."""
-        found: dict[str, Any] = self.get(f"/api/v1/runs/{key}")
+        return self._one(f"/api/v1/runs/{key}")
+
+    def reproduce(self, key: str | int) -> Mapping[str, Any]:
+        """The one command that measures the Run again, and all that its numbers depend on."""
+        return self._one(f"/api/v1/runs/{key}/reproduce")
+
+    def build(self, digest: str) -> Mapping[str, Any]:
+        """One Build with its ingredients and its Runs."""
+        return self._one(f"/api/v1/builds/{digest}")
+
+    def regressions(self, *, only_open: bool = False, **parts: str) -> Iterator[Mapping[str, Any]]:
+        """Regressions (of that `subject`, `owner`, `state`) with their members and events, oldest first."""
+        return self._every("/api/v1/regressions", "regressions", {"only_open": str(only_open).lower(), **parts})
+
+    def regression(self, number: int) -> Mapping[str, Any]:
+        """One Regression with its due day, the commits of its range and its bisections."""
+        return self._one(f"/api/v1/regressions/{number}")
+
+    def kernels(self, **parts: str) -> Iterator[Mapping[str, Any]]:
+        """Numbers of Kernels (of that `kernel`, `section`, `column`, `metric`)."""
+        return self._every("/api/v1/kernels", "kernels", parts)
+
+    def launches(self, **parts: str) -> Iterator[Mapping[str, Any]]:
+        """Launches (of that `model`, `engine`) with their whole reports, the newest first."""
+        return self._every("/api/v1/launches", "launches", parts)
+
+    def launch(self, number: int) -> Mapping[str, Any]:
+        """One Launch with its whole report."""
+        return self._one(f"/api/v1/launches/{number}")
+
+    def devices(self, **parts: str) -> Iterator[Mapping[str, Any]]:
+        """Devices (of that `host`, `device_class`, `state`) and how they stand."""
+        return self._every("/api/v1/devices", "devices", parts)
+
+    def device(self, number: int) -> Mapping[str, Any]:
+        """One device with its quarantines and its last Runs."""
+        return self._one(f"/api/v1/devices/{number}")
+
+    def nights(self, **parts: str) -> Iterator[Mapping[str, Any]]:
+        """Nights (in that `state`) with their Runs by state, the newest first."""
+        return self._every("/api/v1/nights", "nights", parts)
+
+    def comparisons(self, **parts: str) -> Iterator[Mapping[str, Any]]:
+        """Comparisons in interleaved blocks (in that `state`, with that `outcome`), the newest first."""
+        return self._every("/api/v1/comparisons", "comparisons", parts)
+
+    def comparison(self, name: str) -> Mapping[str, Any]:
+        """How far one comparison is, and its report once there is one."""
+        return self._one(f"/api/v1/comparisons/{quote(name, safe='')}")
+
+    def formula(self, *formulas: str) -> Sequence[Mapping[str, Any]]:
+        """Formulas over Series, such as `s12 / s7`, day by day."""
+        found: list[Mapping[str, Any]] = self.get("/api/v1/formulas", {"f": list(formulas)})["formulas"]
         return found
 
-    def regressions(self, *, only_open: bool = False) -> Iterator[Mapping[str, Any]]:
-        """Regressions with their members and events, oldest first."""
-        return self._every("/api/v1/regressions", "regressions", {"only_open": str(only_open).lower()})
+    def spans(self) -> Sequence[Mapping[str, Any]]:
+        """What came of last night, of seven and of thirty days."""
+        found: list[Mapping[str, Any]] = self.get("/api/v1/spans")["spans"]
+        return found
+
+    def report(self, week: str = "") -> Mapping[str, Any]:
+        """The report of a week (2026-W11), of the last complete one where none is named."""
+        return self._one("/api/v1/report", {"week": week})
 
     def status(self) -> Mapping[str, Any]:
-        """Last night, next night, queue, workers."""
-        found: dict[str, Any] = self.get("/api/v1/status")
-        return found
+        """What is late, last night, next night, queue, outbox, workers."""
+        return self._one("/api/v1/status")
+
+    def false_alarms(self) -> Mapping[str, Any]:
+        """How often perfd was wrong in the last thirty days."""
+        return self._one("/api/v1/false-alarms")
 
     def send(self, results: Results, key: str = "") -> Sent:
         """The Run stands there, or stood there. Its `run` names subject, revision and workload; the same key twice is once."""
@@ -82,7 +143,7 @@ class Client:
         return Sent(answer["run"], answer["written"] == "stored")
 
     def table(self, address: str, form: str = "csv") -> bytes:
-        """A page's table as a file: `table("/series/7")`, `table("/compare?base=…&head=…", "parquet")`."""
+        """A page's table as a file: `table("/series/7")`, `table("/status/workers")`, `table("/kernels", "parquet")`."""
         path, mark, query = address.partition("?")
         return self._ask("GET", f"{path}.{form}{mark}{query}").content
 
@@ -99,6 +160,10 @@ class Client:
             if len(self._kept) > MOST_KEPT:
                 del self._kept[next(iter(self._kept))]
         return told
+
+    def _one(self, path: str, query: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
+        found: dict[str, Any] = self.get(path, query)
+        return found
 
     def _every(self, path: str, name: str, query: Mapping[str, Any]) -> Iterator[Any]:
         offset = 0

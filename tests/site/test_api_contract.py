@@ -23,6 +23,7 @@ GETS = [
     "/api/v1/regressions/{regression_id}", "/api/v1/false-alarms", "/api/v1/news", "/api/v1/status", "/api/v1/launches",
     "/api/v1/launches/{number}", "/api/v1/comparisons", "/api/v1/comparisons/{name}", "/api/v1/kernels", "/api/v1/nights",
     "/api/v1/spans", "/api/v1/report", "/api/v1/formulas", "/api/v1/series/{series_id}/reproduce",
+    "/api/v1/views",
 ]  # fmt: skip
 POSTS = ["/api/v1/results", "/api/v1/comparisons"]
 OPERATIONS = [*((path, "GET") for path in GETS), *((path, "POST") for path in POSTS)]

@@ -1,12 +1,16 @@
 """The client of the package against the real site."""
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
+import perfd.client
 from perfd.client import Client
 from perfd.domain.environment import Device, Environment
 from perfd.domain.metric import Better
@@ -55,6 +59,47 @@ def test_regressions_status_and_tables_are_read(client: Client) -> None:
     assert client.status()["sentence"]
     assert client.table("/series/1?start=2").startswith(b"series,place,")
     assert len(client.latest(class_="chat")["value"]) == len(list(client.series(class_="chat")))
+
+
+NO_METHOD = {
+    "/api/v1/points": "charts ask it in single precision; points() has every digit",
+    "/api/v1/news": "is for pages that are open",
+    "/api/v1/series/{series_id}/reproduce": "is for a number on a page; reproduce() takes the Run",
+    "/api/v1/views": "are addresses of pages",
+}
+ASKED: dict[str, dict[str, Any]] = {
+    "series": {"class_": "chat"}, "latest": {}, "regressions": {}, "regression": {"number": 1},
+    "kernels": {"section": "static"}, "devices": {"state": "ready"}, "device": {"number": 1}, "nights": {},
+    "comparisons": {"state": "reported"}, "spans": {}, "report": {"week": "2026-W11"}, "status": {}, "false_alarms": {},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_every_question_is_answered(client: Client, name: str) -> None:
+    assert list(getattr(client, name)(**ASKED[name]))
+
+
+def test_launches_are_read(launched: httpx.Client) -> None:
+    with Client(str(launched.base_url)) as client:
+        assert [one["number"] for one in client.launches(engine="tiny")] == [2, 1]
+        assert 1 == client.launch(1)["number"]
+
+
+def test_what_is_named_is_found(client: Client) -> None:
+    points, compared = client.points(1), next(client.comparisons())
+
+    assert client.reproduce(points.runs[-1]) == client.run(points.runs[-1])["reproduce"]
+    assert points.builds[0] == client.build(points.builds[0])["build"]["digest"]
+    assert compared["name"] == client.comparison(compared["name"])["comparison"]
+    assert [1.0] * 16 == client.formula("s2 / s2")[0]["values"]
+
+
+def test_every_route_has_its_method(filled: httpx.Client) -> None:
+    source = (Path(perfd.client.__file__).parent / "client.py").read_text(encoding="utf-8")
+    routes = filled.get("/api/openapi.json").json()["paths"]
+    named = {re.sub(r"{[^}]*}", "{}", one) for one in re.findall(r'"(/api/v1/[^"]+)"', source)}
+
+    assert [] == sorted(path for path in routes if path not in NO_METHOD and re.sub(r"{[^}]*}", "{}", path) not in named)
 
 
 def test_an_answer_that_has_not_changed_is_the_same_object(client: Client) -> None:

@@ -127,7 +127,8 @@ class Epoch(Answer):
 class PointColumns(Answer):
     """What each Point is, in columns of one length."""
 
-    run: list[str]
+    run: list[int]
+    """Their numbers, each as good as a key where a Run is asked for."""
     build: list[str]
     revision: list[str]
     ordinal: list[int]
