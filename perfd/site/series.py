@@ -21,7 +21,7 @@ from perfd.store.pages import Sibling
 from perfd.store.records import PointLine, SeriesLine, SeriesPage
 
 router = APIRouter()
-IN_TABLE = 100
+IN_TABLE = 30
 """Older Points stay in the chart and in the JSON; `rows` asks for more of them."""
 
 

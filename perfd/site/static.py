@@ -2,9 +2,11 @@
 
 import gzip
 import hashlib
+from collections.abc import Mapping
 from functools import lru_cache
 from mimetypes import guess_type
 from pathlib import Path
+from types import MappingProxyType
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -15,6 +17,8 @@ from perfd.errors import PerfdError
 from perfd.site.memory import Packed
 
 YEAR_S = 365 * 24 * 3600
+BUNDLES: Mapping[str, tuple[str, ...]] = MappingProxyType({"site.js": ("times.js", "news.js", "scroll.js", "how.js")})
+"""The small scripts of every page come as one file: a request costs a browser more than their bytes."""
 
 
 def web_folder() -> Path:
@@ -28,12 +32,15 @@ def web_folder() -> Path:
 @lru_cache(maxsize=64)
 def static_url(name: str) -> str:
     """The URL of a file of web/static, with the first digits of its hash; raises PerfdError where there is no such file."""
-    path = web_folder() / "static" / name
+    return f"/static/{name}?v={hashlib.sha256(_content(web_folder() / 'static', name)).hexdigest()[:12]}"
+
+
+def _content(folder: Path, name: str) -> bytes:
+    """What is sent under that name: a file, or the files of a bundle one after the other."""
     try:
-        content = path.read_bytes()
+        return b"".join((folder / part).read_bytes() for part in BUNDLES.get(name, (name,)))
     except OSError as error:
-        raise PerfdError(f"{path}: cannot be read ({error.strerror}); restore it from the repository") from None
-    return f"/static/{name}?v={hashlib.sha256(content).hexdigest()[:12]}"
+        raise PerfdError(f"{error.filename}: cannot be read ({error.strerror}); restore it from the repository") from None
 
 
 class KeptFiles:
@@ -43,7 +50,8 @@ class KeptFiles:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._files = {path.relative_to(folder).as_posix(): _packed(path) for path in folder.rglob("*") if path.is_file()}
+        there = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
+        self._files = {name: _packed(name, _content(folder, name)) for name in (*there, *BUNDLES)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """The file, or 304 where it is known already; raises HTTPException (404, 405)."""
@@ -61,9 +69,8 @@ class KeptFiles:
         await answer(scope, receive, send)
 
 
-def _packed(path: Path) -> Packed:
-    content = path.read_bytes()
-    kind = guess_type(path.name)[0] or "application/octet-stream"
+def _packed(name: str, content: bytes) -> Packed:
+    kind = guess_type(name)[0] or "application/octet-stream"
     typed = f"{kind}; charset=utf-8" if kind.startswith("text/") else kind
     tag = f'W/"{hashlib.sha256(content).hexdigest()[:20]}"'
     return Packed(200, {"content-type": typed, "etag": tag}, gzip.compress(content, 9), len(content))

@@ -315,6 +315,13 @@ def test_a_static_file_is_sent_packed_or_plain_and_once(filled: httpx.Client) ->
     assert 405 == filled.post("/static/chart.js").status_code
 
 
+def test_small_scripts_of_every_page_come_as_one_file(filled: httpx.Client) -> None:
+    address = re.findall(r'src="(/static/site\.js\?v=[0-9a-f]+)"', filled.get("/").text)[0]
+    parts = [(web_folder() / "static" / name).read_bytes() for name in ("times.js", "news.js", "scroll.js", "how.js")]
+
+    assert b"".join(parts) == filled.get(address).content
+
+
 def test_a_series_comes_in_columns(filled: httpx.Client) -> None:
     answer = filled.get("/api/v1" + series_address(filled, "itl_s")).json()
     x, value, low, high = answer["data"]
