@@ -1,13 +1,14 @@
 """Describe, then build: a Build is named by its ingredients before anything is made, and never made twice."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 
 from perfd.builders import artifact, checkout, folder, index
 from perfd.builders.kernel import KernelSnapshot
 from perfd.builders.llamacpp_source import LlamaCppSource
-from perfd.builders.process import Workshop, os_sentence
+from perfd.builders.process import BuildError, Workshop, os_sentence
 from perfd.builders.recipe import Ingredients, Recipe, recipe_hash
 from perfd.builders.released import Released
 from perfd.builders.script import Script
@@ -104,18 +105,18 @@ def _make(  # noqa: PLR0917  (what a Build is made of, and how)
         trouble = _try(recipe, ingredients, folder_path / "artifact", workshop, progress)
         if trouble is None:
             return artifact.keep(spec, folder_path, state, monotonic() - began)
-        workshop.note(f"perfd: {trouble}")
-        return artifact.keep_failure(spec, folder_path, state, monotonic() - began)
+        workshop.note(f"perfd: {trouble.message}")
+        return replace(artifact.keep_failure(spec, folder_path, state, monotonic() - began), passing=not trouble.permanent)
 
 
-def _try(recipe: Recipe, ingredients: Ingredients, into: Path, workshop: Workshop, progress: Progress) -> str | None:
+def _try(recipe: Recipe, ingredients: Ingredients, into: Path, workshop: Workshop, progress: Progress) -> PerfdError | None:
     """None when the artifact is made, else why it is not."""
     try:
         recipe.make(ingredients, into, workshop, progress)
     except PerfdError as error:
-        return error.message
+        return error
     except OSError as error:
-        return os_sentence(error)
+        return BuildError(os_sentence(error))
     return None
 
 

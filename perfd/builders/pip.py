@@ -39,7 +39,7 @@ def ask_pip(wanted: str, *words: str | Path) -> str:
 
 def explained(wanted: str, said: str, error: PerfdError) -> PerfdError:
     """What pip's complaint means."""
-    if any(word in said for word in _SILENT):
+    if is_silence(said):
         return PerfdError(
             f"the package index did not answer when asked for {wanted}: check the network, or pip's settings", permanent=False
         )
@@ -50,6 +50,11 @@ def explained(wanted: str, said: str, error: PerfdError) -> PerfdError:
     if "No space left on device" in said:
         return PerfdError(f"the disk is full: {wanted} does not fit; free some space", permanent=False)
     return PerfdError(f"{wanted} could not be fetched: {error.message}", permanent=False)
+
+
+def is_silence(said: str) -> bool:
+    """Whether pip complains that the index did not answer, which may pass."""
+    return any(word in said for word in _SILENT)
 
 
 def download(package: str, version: str, into: Path, *, source: bool = False) -> Path:

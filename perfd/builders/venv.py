@@ -4,8 +4,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from perfd.builders.pip import QUIET, pip
-from perfd.builders.process import Workshop
+from perfd.builders.pip import QUIET, explained, is_silence, pip
+from perfd.builders.process import BuildError, Workshop, tail
 
 _RELATIVE = b"""#!/bin/sh
 '''exec' "$(dirname -- "$(realpath -- "$0")")/python" "$0" "$@"
@@ -22,11 +22,18 @@ def make_venv(folder: Path, workshop: Workshop) -> Path:
 
 
 def install(python: Path, requirements: Sequence[str], workshop: Workshop) -> None:
-    """Exactly these requirements lie in the environment of `python`, checked against their hashes where they name one."""
+    """Exactly these requirements lie in the environment of `python`, checked against their hashes where they name one.
+
+    Raises PerfdError, not permanent, where the index does not answer.
+    """
     listed = python.parent.parent / "requirements.txt"
     listed.write_text("".join(f"{line}\n" for line in requirements), encoding="utf-8")
     command = pip("install", "--no-deps", "--no-compile", "--progress-bar=off", "--requirement", listed, interpreter=python)
-    workshop.run(command, listed.parent, QUIET)
+    try:
+        workshop.run(command, listed.parent, QUIET)
+    except BuildError as error:
+        said = tail(workshop.log)
+        raise explained("the packages of the Build", said, error) if is_silence(said) else error from None
     make_movable(python.parent)
 
 

@@ -58,6 +58,8 @@ class BuildOutcome:
     seconds: float
     cached: bool = False
     """True when an earlier Build with this digest was found and nothing was compiled."""
+    passing: bool = False
+    """True when it failed for something that is nobody's doing and may pass, such as a package index that did not answer."""
 
     @property
     def state(self) -> BuildState:

@@ -41,6 +41,10 @@ NATURE: dict[FailureKind, Nature] = {
 }
 
 
+BUILD_WAITS = (timedelta(seconds=30), timedelta(minutes=2))
+"""Before the second and the third try of a Build that failed for what may pass; its worker waits."""
+
+
 @dataclass(frozen=True)
 class Again:
     """What is done about failures of one nature."""
