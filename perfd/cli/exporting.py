@@ -1,6 +1,7 @@
 """`perfd export`: the tables of the site as files, with every column and in base units."""
 
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +12,28 @@ from perfd.cli.group import FINE, json_option
 from perfd.cli.numbers import NUMBER
 from perfd.cli.opened import opened
 from perfd.cli.tell import Silent
+from perfd.domain.run import OccasionKind
 from perfd.domain.table import Table
 from perfd.domain.verdict import OPEN_STATES
 from perfd.errors import BadInputError
 from perfd.parquet import parquet
 from perfd.site import tables
+from perfd.site.sheets import judged, kernels, service, sheet
 from perfd.store import SeriesFilter, Store
 from perfd.store.pages import Question, Sorting
 
 FORMS = ("csv", "json", "parquet")
-TABLES = ("series", "points", "runs", "samples", "compare", "regressions")
 MOST_ROWS = 1_000_000
+LISTS: Mapping[str, Callable[[Store], Table]] = {
+    "comparisons": lambda store: sheet(
+        "comparisons", judged.ComparisonLine, map(judged.comparison, store.pages.occasions(OccasionKind.COMPARE, MOST_ROWS))
+    ),
+    "devices": lambda store: sheet("devices", service.DeviceLine, map(service.device, store.devices.rows())),
+    "kernels": lambda store: sheet("kernels", kernels.KernelLine, kernels.lines(store)),
+    "nights": lambda store: sheet("nights", service.NightLine, service.nights(store.pages.nights(MOST_ROWS))),
+}
+"""Tables that are written whole."""
+TABLES = ("series", "points", "runs", "samples", "compare", "regressions", *LISTS)
 
 
 @main.command("export")
@@ -40,7 +52,7 @@ MOST_ROWS = 1_000_000
 @json_option
 @click.pass_obj
 def export(config_path: Path | None, /, table: str, form: str | None, output: Path | None, as_json: bool, **words: Any) -> int:
-    """Write a TABLE: series, points, runs (of a Build), samples (of Runs), compare, regressions.
+    """Write a TABLE: series, points, runs (of a Build), samples (of Runs), compare, regressions, and others whole.
 
     With --json the table is one JSON document on standard output.
     """
@@ -56,6 +68,8 @@ def export(config_path: Path | None, /, table: str, form: str | None, output: Pa
 
 def _table(store: Store, table: str, words: Any) -> Table:
     """What was asked for; raises BadInputError where its option is missing, or names nothing."""
+    if table in LISTS:
+        return LISTS[table](store)
     wanted = SeriesFilter(subject=words["subject"], metric=words["metric"], workload=words["workload"])
     if table == "series":
         return tables.series(store, wanted)

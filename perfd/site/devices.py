@@ -7,7 +7,9 @@ from fastapi import APIRouter, Path, Request
 from starlette.responses import HTMLResponse, Response
 
 from perfd.domain.device import DeviceRow, Quarantine
+from perfd.errors import BadInputError
 from perfd.site.fresh import this_minute
+from perfd.site.parameters import Limit, Offset, linker, text
 from perfd.site.rows import run_label
 from perfd.site.runs import device_states, flat
 from perfd.site.site import Here, Site
@@ -16,13 +18,14 @@ from perfd.store.records import RunRow
 
 router = APIRouter()
 MOST_RUNS = 100
+STATES = ("ready", "refused", "quarantined")
 DeviceId = Annotated[int, Path(ge=1, le=2**63 - 1, description="The number in the device's address.")]
 
 
 @router.get("/devices")
-def devices(request: Request, site: Here) -> Response:
-    """The list, quarantined ones first."""
-    return this_minute(request, lambda: _list(site), alike=True)
+def devices(request: Request, site: Here, offset: Offset = 0, limit: Limit = 100) -> Response:
+    """The list, quarantined ones first; `state` narrows it."""
+    return this_minute(request, lambda: _list(request, site, offset, limit), alike=True)
 
 
 @router.get("/devices/{device_id}")
@@ -31,9 +34,24 @@ def device(request: Request, device_id: DeviceId, site: Here) -> Response:
     return this_minute(request, lambda: _page(site, find(site, device_id)), alike=True)
 
 
-def _list(site: Site) -> HTMLResponse:
+def _list(request: Request, site: Site, offset: int, limit: int) -> HTMLResponse:
     rows = sorted(site.store.devices.rows(), key=lambda row: (row.quarantine is None, not row.refusal))
-    return site.pages.show("devices.html", here="/status", sentence=sentence(rows), devices=[words(row) for row in rows])
+    state = text(request, "state")
+    if state not in {"", *STATES}:
+        raise BadInputError(f"state is one of {', '.join(STATES)}")
+    found = [words(row) for row in rows if state in {"", row.state}]
+    return site.pages.show(
+        "devices.html",
+        here="/status",
+        sentence=sentence(rows),
+        devices=found[offset : offset + limit],
+        states=STATES,
+        chosen=state,
+        total=len(found),
+        offset=offset,
+        limit=limit,
+        link=linker(request),
+    )
 
 
 def _page(site: Site, row: DeviceRow) -> HTMLResponse:

@@ -12,6 +12,7 @@ from perfd.domain.suite import WorkloadClass
 from perfd.rules.launch_report import launch_report, side_by_side
 from perfd.site.fresh import this_minute
 from perfd.site.numbers import NOTHING, scale_of
+from perfd.site.parameters import Limit, Offset, linker
 from perfd.site.rows import CLASS_WORDS
 from perfd.site.sentences import plural
 from perfd.site.site import Here, Site
@@ -26,9 +27,9 @@ Document = dict[str, Any]
 
 
 @router.get("/launches")
-def launches(request: Request, site: Here, chosen: Chosen = None) -> Response:
+def launches(request: Request, site: Here, chosen: Chosen = None, offset: Offset = 0, limit: Limit = 100) -> Response:
     """The list; with Launches named in the address, these side by side."""
-    return this_minute(request, lambda: _list(site, chosen), alike=True)
+    return this_minute(request, lambda: _list(request, site, chosen, (offset, limit)), alike=True)
 
 
 @router.get("/launches/{number}")
@@ -37,7 +38,8 @@ def launch(request: Request, number: LaunchId, site: Here) -> Response:
     return this_minute(request, lambda: _page(report_of(site, number), site), alike=True)
 
 
-def _list(site: Site, chosen: Sequence[int] | None) -> HTMLResponse:
+def _list(request: Request, site: Site, chosen: Sequence[int] | None, page: tuple[int, int]) -> HTMLResponse:
+    offset, limit = page
     found = reports(site)
     beside = chosen_of(found, chosen)
     return site.pages.show(
@@ -45,7 +47,11 @@ def _list(site: Site, chosen: Sequence[int] | None) -> HTMLResponse:
         here="/launches",
         sentence=_sentence(found),
         alarms=[alarm for one in found for alarm in one["alarms"]],
-        launches=found,
+        launches=found[offset : offset + limit],
+        total=len(found),
+        offset=offset,
+        limit=limit,
+        link=linker(request),
         chosen={one["number"] for one in beside},
         beside=beside,
         lines=[_beside_words(line) for line in side_by_side(beside)] if beside else [],

@@ -7,6 +7,7 @@ from html import unescape
 import httpx
 import pytest
 from site_history import FIRST_NIGHT, History
+from test_pages import words
 
 from perfd.domain.device import Cause, Spoilt
 from perfd.store import Store
@@ -69,3 +70,12 @@ def test_a_void_run_says_why_and_leads_to_its_device(sick: Store, pages: httpx.C
 def test_a_device_that_is_not_there_is_404_and_none_at_all_is_said(empty: httpx.Client) -> None:
     assert 404 == empty.get("/devices/7").status_code
     assert "No device has measured anything yet." in empty.get("/devices").text
+
+
+def test_devices_are_narrowed_to_a_state_and_paged(filled: httpx.Client) -> None:
+    total = filled.get("/api/v1/devices?limit=1").json()["total"]
+    first = filled.get("/devices?limit=1").text
+
+    assert f"1 to 1 of {total}" in words(first)
+    assert "No device is quarantined." in words(filled.get("/devices?state=quarantined").text)
+    assert 400 == filled.get("/devices?state=lost").status_code
