@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 from launched_site import READ_AT, released, told
-from people_world import known
+from people_world import closed, known
 from screens import chromium, missing
 from served_site import LEVELS, served
-from site_history import History, two_models
+from site_history import HOSTILE, History, two_models
+from sqlalchemy import make_url
 
 from perfd.config import SiteConfig
+from perfd.domain.account import AuditEvent
+from perfd.forge.login import GitHubLogin
 from perfd.store import Store, make_engine
 
 if TYPE_CHECKING:
@@ -107,6 +110,45 @@ def strange(filled_store: Store) -> Iterator[httpx.Client]:
     access = SiteConfig(loopback=False)
     with known(filled_store, access=access) as people, httpx.Client(base_url=people.address, timeout=60) as client:
         yield client
+
+
+@pytest.fixture(scope="session")
+def with_github(filled_store: Store) -> Iterator[httpx.Client]:
+    """The filled site for strangers, who may log in through GitHub."""
+    login = GitHubLogin("https://github.example", "client", "secret")
+    with (
+        known(filled_store, access=SiteConfig(loopback=False), github_login=login) as people,
+        httpx.Client(base_url=people.address, timeout=60) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="session")
+def closed_site(filled_store: Store) -> Iterator[httpx.Client]:
+    """The filled site, which only people with a role read."""
+    with known(filled_store, access=closed()) as people, httpx.Client(base_url=people.address, timeout=60) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def audited(new_store: Callable[[], Store], browse: Browse) -> httpx.Client:
+    """A site where things were asked for, and one of them refused."""
+    store = new_store()
+    for actor, deed, why in (
+        ("local", "POST /regressions/1", ""),
+        (HOSTILE, f"POST /{HOSTILE}", HOSTILE),
+        ("", "log in", "no role"),
+    ):
+        store.audit.write(AuditEvent(READ_AT, actor, "session", "127.0.0.2", deed, allowed=not why, why=why))
+    return browse(store)
+
+
+@pytest.fixture(scope="session")
+def faulty(new_database: Callable[[], str], browse: Browse) -> Iterator[httpx.Client]:
+    """A site over a database that nobody has migrated, which is a mistake of ours."""
+    engine = make_engine(make_url(new_database()).set(database="postgres").render_as_string(hide_password=False))
+    yield browse(Store(engine))
+    engine.dispose()
 
 
 @pytest.fixture

@@ -1,11 +1,13 @@
 """Every page in a real browser, light and wide, dark and narrow: no complaint, no scrolling sideways, axe content."""
 
 import re
+from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING
 
 import httpx
 import pytest
-from screens import barriers, missing, shot, too_wide, watched
+from screens import NARROW, WIDE, Tab, barriers, barriers_of_look, missing, shot, tab, too_wide
 from starlette.routing import Route
 from test_pages import links
 
@@ -43,9 +45,11 @@ LOOKED_AT = {
     "device": ("/devices/{device_id}", "filled", "/devices/1"),
     "api": ("/api", "filled", "/api"),
     "login": ("/login", "strange", "/login"),
+    "login-with-github": ("/login", "with_github", "/login"),
     "regression-of-a-stranger": ("/regressions/{regression_id}", "strange", "/regressions/1"),
     "account": ("/account", "filled", "/account"),
-    "audit": ("/audit", "filled", "/audit"),
+    "audit": ("/audit", "audited", "/audit"),
+    "audit-empty": ("/audit", "filled", "/audit"),
 }
 """Its route, the site, and where: `A → B` is the first link of A that B matches."""
 NO_PAGES = {
@@ -65,6 +69,14 @@ NO_PAGES = {
     "/login/github/back",
 }
 """Files, figures and steps on the way: nobody reads them in a browser."""
+TROUBLES = {
+    "trouble-404": (404, "filled", "/series/999999"),
+    "trouble-400": (400, "filled", "/series/1?scale=cubic"),
+    "trouble-401": (401, "closed_site", "/"),
+    "trouble-500": (500, "faulty", "/"),
+    "trouble-503": (503, "stopped", "/"),
+}
+"""Its status, the site, and where."""
 SETTLED = """() => [...document.querySelectorAll("figure.chart[data-numbers]")].every((one) => one.dataset.drawn === "yes")
     && [...document.querySelectorAll("figure.chart[data-href]")].every((one) => one.dataset.detailed === "yes")
     && [...document.querySelectorAll("[data-charts]:not(html)")].every(() => document.documentElement.dataset.charts === "drawn")
@@ -80,6 +92,12 @@ def test_every_page_is_looked_at_in_a_browser() -> None:
     assert routes == {route for route, _, _ in LOOKED_AT.values()} | NO_PAGES
 
 
+@pytest.fixture(scope="module")
+def tab_on(browser: "Browser") -> Callable[[str], Tab]:
+    """One tab for each site, so that a browser does not begin anew for every page."""
+    return cache(lambda address: tab(browser, address))
+
+
 def open_page(page: "Page", site: httpx.Client, address: str) -> None:
     """The page is loaded and its charts are drawn."""
     start, arrow, pattern = address.partition(" → ")
@@ -91,23 +109,47 @@ def open_page(page: "Page", site: httpx.Client, address: str) -> None:
 
 @needs_browser
 @pytest.mark.parametrize("name", LOOKED_AT)
-def test_a_page_stands_in_light_and_dark_wide_and_narrow(browser: "Browser", request: pytest.FixtureRequest, name: str) -> None:
+def test_a_page_stands_in_light_and_dark_wide_and_narrow(
+    tab_on: Callable[[str], Tab], request: pytest.FixtureRequest, name: str
+) -> None:
     _, where, address = LOOKED_AT[name]
     site: httpx.Client = request.getfixturevalue(where)
-    with watched(browser, str(site.base_url)) as page:
-        open_page(page, site, address)
-        shot(page, f"{name}-light-1280")
-        found = [f"light: {one}" for one in barriers(page)]
-        assert too_wide(page) <= 0
-        page.emulate_media(color_scheme="dark")
-        page.set_viewport_size({"width": 375, "height": 800})
-        open_page(page, site, address)
-        shot(page, f"{name}-dark-375")
-        found += [f"dark: {one}" for one in barriers(page)]
+    look_at(tab_on(str(site.base_url)), site, address, name)
 
-        assert page.locator("h1").inner_text()
-        assert too_wide(page) <= 0
-        assert not found, "\n".join(found)
+
+@needs_browser
+@pytest.mark.parametrize("name", TROUBLES)
+def test_a_page_of_trouble_stands_like_any_other(tab_on: Callable[[str], Tab], request: pytest.FixtureRequest, name: str) -> None:
+    status, where, address = TROUBLES[name]
+    site: httpx.Client = request.getfixturevalue(where)
+    opened = tab_on(str(site.base_url))
+    opened.expected = status
+    look_at(opened, site, address, name)
+    opened.expected = 0
+
+    assert status == site.get(address).status_code
+    assert opened.page.locator("main a").count() > 0
+
+
+def look_at(opened: Tab, site: httpx.Client, address: str, name: str) -> None:
+    """The page is content in light and wide; then, as it stands there, in dark and narrow."""
+    page = opened.page
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size(WIDE)
+    open_page(page, site, address)
+    shot(page, f"{name}-light-1280")
+    found = [f"light: {one}" for one in barriers(page)]
+    wide = too_wide(page)
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size(NARROW)
+    page.wait_for_function(SETTLED)
+    shot(page, f"{name}-dark-375")
+    found += [f"dark: {one}" for one in barriers_of_look(page)]
+
+    opened.check()
+    assert page.locator("h1").inner_text()
+    assert (wide, too_wide(page)) <= (0, 0)
+    assert not found, "\n".join(found)
 
 
 @needs_browser
