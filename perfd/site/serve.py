@@ -12,6 +12,9 @@ from perfd.errors import BadInputError
 
 LOOPBACK = "127.0.0.1"
 PORT = 8642
+KEEP_ALIVE_S = 75
+"""A connection stays open for the next request. Who reads a page asks again within a minute, and would find it closing just then;
+a reverse proxy keeps its own for 60 seconds, and answers 502 where ours ends first."""
 _REMEDIES = {
     errno.EADDRINUSE: "another program listens there; give another port with --port",
     errno.EACCES: "this user may not listen there; give a port above 1023 with --port",
@@ -46,6 +49,7 @@ def serve_site(app: FastAPI, listening: socket.socket, over: threading.Event | N
             access_log=False,
             server_header=False,
             proxy_headers=False,
+            timeout_keep_alive=KEEP_ALIVE_S,
             timeout_graceful_shutdown=5,
         )
         server = uvicorn.Server(config)
