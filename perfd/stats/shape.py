@@ -10,15 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from perfd.stats.density import log_density, to_bins
+from perfd.stats.density import histogram, log_density, to_bins
+from perfd.stats.humps import humps_of
 
 Floats = NDArray[np.float64]
 
 _CLIP = 3.0
 _NEAR = 6
 """How far a place may move from where the evidence put it."""
-_CLEARLY = 25.0
-"""Evidence that decides between a step and a slope whatever noise they are held to."""
 _RAMP = 32
 """Shorter than this, a rise is a step that took its time, not a drift."""
 
@@ -37,17 +36,24 @@ class Noise:
     phi: float
     table: NDArray[np.float32]
     """(BINS,), see density.py."""
+    two_states: bool = False
 
     @classmethod
     def of(cls, residual: Floats, scale: float, phi: float) -> "Noise":
         """The noise that these residuals, oldest first, show."""
         bins = to_bins(_whitened(residual[None, :] / scale, phi).astype(np.float32))
-        return cls(scale, phi, log_density(bins, np.ones_like(bins, dtype=np.bool_))[0])
+        every = np.ones_like(bins, dtype=np.bool_)
+        return cls(scale, phi, log_density(bins, every)[0], bool(humps_of(histogram(bins, every)).clear[0]))
 
     def log_likelihood(self, residual: Floats) -> Floats:
         """The log-density of each row of residuals, (rows, nights) to (rows,)."""
         bins = to_bins(_whitened(residual / self.scale, self.phi).astype(np.float32))
         likelihood: Floats = self.table[bins].sum(axis=1, dtype=np.float64)
+        return likelihood
+
+    def gaussian(self, residual: Floats) -> Floats:
+        """The same for a Gaussian that is cut at three standard deviations, less its constant."""
+        likelihood: Floats = -0.5 * np.minimum(_whitened(residual / self.scale, self.phi) ** 2, _CLIP**2).sum(axis=1)
         return likelihood
 
     def evidence(self, values: Floats, guess: int, before: float, after: float) -> float:
@@ -77,27 +83,39 @@ def _places(values: Floats, guess: int, noise: Noise, lasting: int) -> tuple[NDA
     return places, noise.log_likelihood(values[None, :] - levels)
 
 
-def step_over_drift(values: Floats, guess: int, noise: Noise, lasting: int) -> float:
-    """How much likelier one step near `guess` makes `values` than a level that begins to slope: a log-likelihood ratio.
+def step_over_drift(values: Floats, scale: float, phi: float, lasting: int) -> float:
+    """How much likelier a step makes `values` than a level that begins to slope: the logarithm of a Bayes factor.
 
-    Negative where the slope, which must last for at least 32 values, is the better story. Both are held to the noise that both
+    Negative where the slope, which must last for at least 32 values, is the better story. A step may be anywhere and a slope
+    may begin anywhere: each is worth what its places are worth on average (Kass and Raftery 1995), not what its best one is, as
+    a step that fits at one place only and a slope that fits from many are not alike. Both are held to the noise that both
     leave together: the noise that is left by one of them would be its advocate.
     """
     n = len(values)
-    places, steps = _places(values, guess, noise, lasting)
-    if n < _RAMP + 5 or not len(steps):
+    if n < _RAMP + 2 * lasting:
         return math.inf
-    left = slope_residuals(values, noise.scale, _RAMP)
-    slopes = noise.log_likelihood(left)
-    if steps.max() - slopes.max() >= _CLEARLY:  # a slope that misses most nights by far would be pardoned by its own noise
-        return float(steps.max() - slopes.max())
-    sloped = left[np.argmax(slopes)]
-    place = int(places[np.argmax(steps)])
-    before, after = (robust_level(values[:place], noise.scale), robust_level(values[place:], noise.scale))
-    stepped = values - np.where(np.arange(n) >= place, after, before)
-    both = Noise.of(np.concatenate([stepped, sloped]), noise.scale, noise.phi)
-    step, slope = both.log_likelihood(np.stack([stepped, sloped]))
-    return float(step - slope)
+    stepped = _step_residuals(_without_spikes(values, scale), values, lasting)
+    sloped = slope_residuals(values, scale, _RAMP)
+    best = [rows[np.argmin(np.minimum(np.abs(rows), _CLIP * scale).sum(axis=1))] for rows in (stepped, sloped)]
+    both = Noise.of(np.concatenate(best), scale, phi)
+    return _worth(stepped, both) - _worth(sloped, both)
+
+
+def _worth(residuals: Floats, noise: Noise) -> float:
+    """The logarithm of the mean likelihood of rows of residuals."""
+    likelihood = noise.log_likelihood(residuals) if noise.two_states else noise.gaussian(residuals)
+    best = float(likelihood.max())
+    return best + math.log(float(np.exp(likelihood - best).mean()))
+
+
+def _step_residuals(calm: Floats, values: Floats, lasting: int) -> Floats:
+    """What is left of `values` by one step, a row for each of its places; both levels are means of `calm`."""
+    n = len(values)
+    places = np.arange(lasting, n - lasting + 1)
+    total = np.cumsum(calm)
+    before, after = total[places - 1] / places, (total[-1] - total[places - 1]) / (n - places)
+    residuals: Floats = values - np.where(np.arange(n)[None, :] >= places[:, None], after[:, None], before[:, None])
+    return residuals
 
 
 def slope_residuals(values: Floats, scale: float, shortest: int) -> Floats:

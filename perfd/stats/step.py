@@ -16,9 +16,9 @@ from perfd.stats.track import WINDOW, Event, Track
 
 Floats = NDArray[np.float64]
 
-_SOON, _LATE = 8, 20
-_SURE, _SURER = 1.0, 3.0
-_DRIFT_MARGIN = 2.0
+_WAITED, _AGAINST_DRIFT = (8, 11, 24, 30), (0.0, 3.0, 3.0, -1.25)
+"""How much likelier than a slope a step must be, by the nights that it took: the longest are those that tell both apart."""
+_WANDERS, _REMEMBERS = 5.0, 0.25
 _FOR_DRIFT, _SLOW, _SLOPES = -0.5, 12, 3
 _SETTLES = 20
 
@@ -55,12 +55,12 @@ def step_told(past: Histories, one: int, now: int, found: Evidence, row: int, *,
     shown = _Shown.of(past, one, now, found, row)
     if not _beyond_memory(past, shown, found, row, bar):
         return False
-    noise = past.noise(one, shown.begin, shown.begin + shown.guess, shown.scale, shown.phi)
-    margin = step_over_drift(shown.segment, shown.guess, noise, LASTING)
+    margin = step_over_drift(shown.segment, shown.scale, shown.phi, LASTING)
     track = past.tracks[one]
-    if margin < (1 - shown.phi) * _against_drift(track, shown.nights):
+    if margin < _against_drift(shown.nights, shown.phi):
         _lean(track, shown, margin)
         return False
+    noise = past.noise(one, shown.begin, shown.begin + shown.guess, shown.scale, shown.phi)
     split = place_of_step(shown.segment, shown.guess, noise, LASTING)
     before, after = (robust_level(part, shown.scale) for part in (shown.segment[:split], shown.segment[split:]))
     left = (int(past.start[one]), shown.begin + split)
@@ -107,9 +107,9 @@ def _beyond_memory(past: Histories, shown: _Shown, found: Evidence, row: int, ba
     return bool(evidence >= step_bars(replace(found, phi=np.full_like(found.phi, phi)), bar)[row])
 
 
-def _against_drift(track: Track, nights: int) -> float:
-    """How much likelier than a drift a step must be: more the longer it took to show, and in a segment that has its ticket."""
-    return float(np.interp(nights, [_SOON, _LATE], [_SURE, _SURER])) + (_DRIFT_MARGIN if track.drifting else 0.0)
+def _against_drift(nights: int, phi: float) -> float:
+    """How much likelier than a slope a step must be; noise that remembers makes slopes of its own, which are no news."""
+    return (1 - phi) * float(np.interp(nights, _WAITED, _AGAINST_DRIFT)) - _WANDERS * max(phi - _REMEMBERS, 0.0)
 
 
 def _lean(track: Track, shown: _Shown, margin: float) -> None:

@@ -199,3 +199,25 @@ def test_a_step_on_a_machine_of_two_states_is_told_within_a_week_of_most_series(
     found = replay(values, np.full(200, 108))
 
     assert sum(any(event.kind == "step" and event.index >= 95 for event in track.events) for track in found.tracks) >= 100
+
+
+def drifting(series: int, seed: int) -> Floats:
+    rng = np.random.default_rng(seed)
+    begin = rng.integers(20, 51, (series, 1))
+    return 100 + rng.normal(size=(series, 150)) + np.clip((np.arange(150)[None, :] - begin) * 0.05, 0, 5)
+
+
+def test_few_drifts_are_told_as_a_step() -> None:
+    found = replay(drifting(200, 26), np.full(200, 150))
+
+    assert sum(any(event.kind == "step" for event in track.events) for track in found.tracks) <= 36
+
+
+def test_a_small_step_that_looked_like_a_drift_is_told_once_it_has_lasted() -> None:
+    values = 100 + np.random.default_rng(27).normal(size=(200, 130))
+    values[:, 90:] += 2
+
+    found = replay(values, np.full(200, 130))
+
+    near = [any(event.kind == "step" and abs(event.index - 90) <= 5 for event in track.events) for track in found.tracks]
+    assert sum(near) >= 188
