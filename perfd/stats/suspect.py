@@ -10,7 +10,7 @@ Singles = NDArray[np.floating[Any]]
 Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
-SUMS = (2.62, 3.0, 3.0)
+SUMS = (2.7, 3.06, 3.06)
 _NEVER_NEEDED, _NEVER_NEEDED_SUM, _SUSPECT_MEMORY = 2.85, 3.08, 0.06
 BEYOND = 3.0
 _CROWD = 0.09
@@ -58,7 +58,7 @@ def suspects(white: Singles, reference: Bools, phi: Singles) -> Bools:
         largest = np.max(np.where(inside, sums, 0), axis=1)
         few = 10 / n * np.minimum(1, 40 / n) if nights == 1 else 8 / n * np.minimum(1, 70 / n)
         ever = np.where(light, np.minimum(1.05 * largest, _NEVER_NEEDED if nights == 1 else _NEVER_NEEDED_SUM), _EVER * largest)
-        shown = np.where(heavy, 2.4 * largest - 3, ever)
+        shown = np.where(heavy, 2 * largest - 2, ever)
         limit = np.maximum(bar * (1 + few) * (1 + _SUSPECT_MEMORY * phi), shown)
         found |= sums[:, -1] > limit
     return found
