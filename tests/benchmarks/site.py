@@ -252,21 +252,24 @@ def browser(bench: Bench) -> Iterator[Row]:
 
 
 def worker(bench: Bench) -> Iterator[Row]:
-    """How TTFT of a measuring child moves while a hundred people read: in turns, without and with them."""
-    figures: dict[bool, list[dict[str, float]]] = {False: [], True: []}
-    with clients.engine() as url:
-        for reading in (False, True, True, False):
-            stop = threading.Thread(target=clients.crowd, args=(bench.url, 100, 12.0, 10.0, SERIES)) if reading else None
-            if stop:
-                stop.start()
-                time.sleep(3)
-            told = clients.ttft_ms(url, 8.0)
-            figures[reading].append(told["metrics"]["ttft_s"])
-            if stop:
-                stop.join()
-    for reading, word in ((False, "TTFT of a child, nobody reads"), (True, "TTFT of a child, 100 readers")):
-        p50, p95, p99 = (statistics.mean(one[place] for one in figures[reading]) * 1e3 for place in ("p50", "p95", "p99"))
-        yield Row(word, None, "p50", p50, p95, p99, note=" engine's own 4 ms")
+    """How TTFT of a measuring child moves while a hundred people read, in turns with nobody reading.
+
+    On cores that all share, and with what is measured on one core and the site, Postgres and the readers on the others.
+    """
+    for word, pinned in (("", False), (", cores apart", True)):
+        figures: dict[bool, list[dict[str, float]]] = {False: [], True: []}
+        with clients.cores_apart(bench.processes, pinned=pinned) as own, clients.engine(own) as url:
+            for reading in (False, True, True, False):
+                stop = threading.Thread(target=clients.crowd, args=(bench.url, 100, 12.0, 10.0, SERIES)) if reading else None
+                if stop:
+                    stop.start()
+                    time.sleep(3)
+                figures[reading].append(clients.ttft_ms(url, 8.0, own)["metrics"]["ttft_s"])
+                if stop:
+                    stop.join()
+        for reading, who in ((False, "nobody reads"), (True, "100 readers")):
+            p50, p95, p99 = (statistics.mean(one[place] for one in figures[reading]) * 1e3 for place in ("p50", "p95", "p99"))
+            yield Row(f"TTFT of a child, {who}{word}", None, "p50", p50, p95, p99, note=" engine's own 4 ms")
 
 
 def cost(bench: Bench) -> Iterator[Row]:

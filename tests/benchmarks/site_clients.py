@@ -267,12 +267,38 @@ def browsing() -> Iterator[Callable[[str], dict[str, float]] | None]:
 
 
 @contextmanager
-def engine() -> Iterator[str]:
-    """The address of a tiny engine whose first token takes 4 ms."""
+def cores_apart(processes: tuple[int, int], *, pinned: bool) -> Iterator[set[int]]:
+    """The cores for what is measured: the last one alone, while these processes and this one share the others; or all of them."""
+    every = os.sched_getaffinity(0)
+    own = {max(every)} if pinned and len(every) > 1 else every
+    _pin(processes, every - own or every)
+    try:
+        yield own
+    finally:
+        _pin(processes, every)
+
+
+def _pin(processes: tuple[int, int], cores: set[int]) -> None:
+    """These processes, their living children and this one run on these cores only, with all their threads."""
+    stats = [_stat(int(one.name)) for one in Path("/proc").iterdir() if one.name.isdigit()]
+    pids = {int(stat[0]) for stat in stats if stat and (int(stat[0]) in processes or int(stat[1]) in processes)}
+    for pid in {os.getpid(), *pids}:
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            os.sched_setaffinity(int(thread.name), cores)
+
+
+def _on(cores: set[int]) -> list[str]:
+    """Begins a command that runs on these cores."""
+    return ["taskset", "-c", ",".join(map(str, sorted(cores)))]
+
+
+@contextmanager
+def engine(cores: set[int]) -> Iterator[str]:
+    """The address of a tiny engine on these cores whose first token takes 4 ms."""
     from perfd.bench.engine import free_port  # only here
 
     port = free_port()
-    process = subprocess.Popen([sys.executable, str(ENGINE), "--port", str(port)], stdout=subprocess.DEVNULL)
+    process = subprocess.Popen([*_on(cores), sys.executable, str(ENGINE), "--port", str(port)], stdout=subprocess.DEVNULL)
     try:
         url = f"http://127.0.0.1:{port}"
         for _ in range(100):
@@ -287,9 +313,10 @@ def engine() -> Iterator[str]:
         process.wait()
 
 
-def ttft_ms(url: str, for_s: float) -> dict[str, Any]:
-    """TTFT as `perfd load`, in a process of its own, measures it."""
-    command = [sys.executable, "-m", "perfd", "load", url, "--model", "tiny", "--duration", str(for_s), "--rate", "10", "--json"]
+def ttft_ms(url: str, for_s: float, cores: set[int]) -> dict[str, Any]:
+    """TTFT as `perfd load`, in a process of its own on these cores, measures it."""
+    asked = ["perfd", "load", url, "--model", "tiny", "--duration", str(for_s), "--rate", "10", "--json"]
+    command = [*_on(cores), sys.executable, "-m", *asked]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     told: dict[str, Any] = json.loads(done.stdout)
     return told
