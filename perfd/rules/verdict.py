@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from perfd.domain.metric import Better, Metric
-from perfd.domain.numbers import percent, share
+from perfd.domain.numbers import LEAST, percent, share
 from perfd.domain.past import Past
 from perfd.domain.subject import brief
 from perfd.domain.verdict import Change, ChangeKind, ChangeStatus, Judgement, Outcome, Verdict
@@ -111,15 +111,19 @@ def _of_level(base: Verdict, seen: Seen, metric: Metric, policy: Policy) -> Verd
     pair = _pair(level, effect, (low, high))
     if -relevant <= low and high <= relevant:
         return replace(base, outcome=Outcome.SAME, reason=pair, effect=effect, interval=level.interval)
-    open_yet = "a change" if relevant <= _FINEST else f"an effect of {share(relevant)}"
-    reason = f"{pair}: {open_yet} cannot be excluded yet"
+    apart = low > relevant or high < -relevant
+    reason = f"{pair}: {'beyond what matters, but no lasting step yet' if apart else _still_possible(relevant)}"
     return replace(base, reason=reason, effect=effect, interval=level.interval)
+
+
+def _still_possible(relevant: float) -> str:
+    return f"{'a change' if relevant <= _FINEST else f'an effect of {share(relevant)}'} cannot be excluded yet"
 
 
 def _pair(level: Level, effect: float, interval: tuple[float, float]) -> str:
     """How the newest Points lie from those before, as a sentence begins."""
     newest = "the last Point" if level.new == 1 else f"the last {level.new} Points"
-    if (effect, *interval) == (0.0, 0.0, 0.0):
+    if max(map(abs, (effect, *interval))) < LEAST:
         return f"{newest} {'equals' if level.new == 1 else 'equal'} the {level.old} before"
     between = f"{percent(interval[0])} to {percent(interval[1])}"
     return f"{newest} {'lies' if level.new == 1 else 'lie'} {percent(effect)} from the {level.old} before, 95 % within {between}"

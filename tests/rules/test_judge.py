@@ -45,12 +45,19 @@ def test_one_new_point_lies_and_several_lie() -> None:
 
 def test_a_sentence_has_true_minus_signs_and_none_before_zero() -> None:
     falling = judge_series(series([*[1.0, 1.001] * 10, *[0.998, 0.999] * 2]), TPOT).verdict.reason
-    level = judge_series(series([1000.0, 1000.01] * 10), TPOT).verdict.reason
+    level = judge_series(series([1000.0, 1001.0] * 10), TPOT).verdict.reason
 
     assert "\N{MINUS SIGN}" in falling
     assert "-" not in falling
-    assert "0.00 %" in level
-    assert "\N{MINUS SIGN}0.00" not in level
+    assert "lie 0 % from" in level or "lie 0.00 % from" in level
+    assert "\N{MINUS SIGN}0.00 %" not in level
+
+
+def test_points_that_lie_apart_and_are_no_step_yet_are_not_called_possible() -> None:
+    verdict = judge_series(series([*calm(12, seed=0), *(value * 1.08 for value in calm(4, seed=100))]), TPOT).verdict
+
+    assert Outcome.UNSURE == verdict.outcome
+    assert verdict.reason.endswith(": beyond what matters, but no lasting step yet")
 
 
 def test_counts_that_never_moved_are_called_equal() -> None:
