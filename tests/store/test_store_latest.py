@@ -200,6 +200,19 @@ def test_columns_and_charts_hold_the_same_points(world: World) -> None:
     assert 0 == world.store.pages.series_columns(1, Window(start=500)).shown
 
 
+@pytest.mark.parametrize("most", [2, 1000])
+def test_a_chart_holds_numbers_that_single_precision_has_no_room_for(world: World, most: int) -> None:
+    import json
+
+    values = [0.1, 1e60, 0.0, 1e-60, 0.3]
+    for value in values:
+        world.measured_night(value)
+    [chart] = map(json.loads, world.store.pages.charts([1], Window(most=most)))
+
+    assert [values[place] for place in chart["data"][0]] == chart["data"][1]
+    assert len(chart["data"][0]) == len(chart["data"][4]) >= 3
+
+
 def test_two_nights_lie_apart_by_their_own_bars(world: World) -> None:
     for value in (1.0, 1.1):
         world.measured_night(value)
