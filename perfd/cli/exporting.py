@@ -20,13 +20,15 @@ from perfd.parquet import parquet
 from perfd.site import tables
 from perfd.site.sheets import judged, kernels, service, sheet
 from perfd.store import SeriesFilter, Store
-from perfd.store.pages import Question, Sorting
+from perfd.store.pages import OccasionFilter, Question, Sorting
 
 FORMS = ("csv", "json", "parquet")
 MOST_ROWS = 1_000_000
 LISTS: Mapping[str, Callable[[Store], Table]] = {
     "comparisons": lambda store: sheet(
-        "comparisons", judged.ComparisonLine, map(judged.comparison, store.pages.occasions(OccasionKind.COMPARE, MOST_ROWS))
+        "comparisons",
+        judged.ComparisonLine,
+        map(judged.comparison, store.pages.occasion_list(OccasionFilter(OccasionKind.COMPARE), 0, MOST_ROWS)[1]),
     ),
     "devices": lambda store: sheet("devices", service.DeviceLine, map(service.device, store.devices.rows())),
     "kernels": lambda store: sheet("kernels", kernels.KernelLine, kernels.lines(store)),

@@ -21,10 +21,10 @@ from perfd.site.sentences import plural
 from perfd.site.site import Here, Site
 from perfd.site.templates import short
 from perfd.site.troubles import NotHereError
+from perfd.store.pages import OccasionFilter
 from perfd.store.records import ArmSamples, OccasionRow, OccasionSummary, RunRow
 
 router = APIRouter()
-MOST_LISTED = 1000
 NIGHTS = 60
 """Nights that the form lets choose from."""
 SIDES = {"subject": "engines", "device": "devices", "model": "models", "quantisation": "quantisations"}
@@ -48,7 +48,7 @@ def comparison(request: Request, name: str, site: Here) -> Response:
 
 
 def _list(request: Request, site: Site, offset: int, limit: int) -> HTMLResponse:
-    found = site.store.pages.occasions(OccasionKind.COMPARE, last=MOST_LISTED)
+    total, found = site.store.pages.occasion_list(OccasionFilter(OccasionKind.COMPARE), offset, limit, whole=True)
     version = site.version()
     named = {part: site.memory.fact(("paired", part, version), partial(site.store.pages.paired, part)) for part in SIDES}
     return site.pages.show(
@@ -56,11 +56,9 @@ def _list(request: Request, site: Site, offset: int, limit: int) -> HTMLResponse
         nights=[row.occasion.nominal_at for row in site.store.pages.nights(NIGHTS)],
         sides=[(part, word, named[part]) for part, word in SIDES.items() if named[part]],
         here="/compare",
-        sentence=f"{plural(len(found), 'comparison')} measured or under way."
-        if found
-        else "No comparison has been measured yet.",
-        comparisons=[_line(row) for row in found[offset : offset + limit]],
-        total=len(found),
+        sentence=f"{plural(total, 'comparison')} measured or under way." if total else "No comparison has been measured yet.",
+        comparisons=[_line(row) for row in found],
+        total=total,
         offset=offset,
         limit=limit,
         link=linker(request),

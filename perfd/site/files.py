@@ -14,12 +14,13 @@ from perfd.domain.occasion import Finding
 from perfd.domain.run import OccasionKind
 from perfd.domain.table import Table
 from perfd.errors import BadInputError
+from perfd.plots import SeriesView, series_png
 from perfd.rules.formula import Formula
 from perfd.site import launches, tables
 from perfd.site.compare import find as find_comparison
 from perfd.site.comparing import question_of, samples_of
-from perfd.site.exports import Ending, Form, written
-from perfd.site.formulas import daily, formulas_of
+from perfd.site.exports import DRAWN_POINTS, Ending, Form, written
+from perfd.site.formulas import Values, daily, formulas_of
 from perfd.site.fresh import kept, this_minute
 from perfd.site.launches import Chosen
 from perfd.site.parameters import ids_of, text
@@ -30,7 +31,7 @@ from perfd.site.status import BUSY_OVER, NIGHTS
 from perfd.site.troubles import NotHereError
 from perfd.site.weekly import week_of
 from perfd.site.writing import needs
-from perfd.store.pages import Question
+from perfd.store.pages import OccasionFilter, Question
 from perfd.store.records import UnsentRow
 
 router = APIRouter()
@@ -63,6 +64,24 @@ def chart_file(request: Request, site: Here, ending: Form) -> Response:
     """The last Points and Verdicts of the Series that `series` names."""
     ids = ids_of(text(request, "series"))
     return kept(request, site.store.pages.version(ids), lambda: written(tables.some_series(site.store, ids), ending))
+
+
+@router.get("/formulas.png")
+def formula_picture(request: Request, site: Here) -> Response:
+    """The formulas of `/explore` below one another, a value a day."""
+    asked = formulas_of(request)
+
+    def make() -> Response:
+        views = [_view(formula, known) for formula, known, _ in daily(site, asked)]
+        return Response(series_png(views), media_type="image/png")
+
+    return kept(request, site.store.pages.version(), make)
+
+
+def _view(formula: Formula, known: Values) -> SeriesView:
+    shown = known[-DRAWN_POINTS:]
+    values, days = [value for _, value in shown], [day.isoformat() for day, _ in shown]
+    return SeriesView(name="", title=formula.text[:100], unit="", values=values, labels=days)
 
 
 @router.get("/formulas.{ending:form}")
@@ -114,7 +133,7 @@ def comparison_list_file(request: Request, site: Here, ending: Form) -> Response
     """Every comparison that is listed on `/compare`, the newest first."""
 
     def make() -> Table:
-        rows = site.store.pages.occasions(OccasionKind.COMPARE, last=MOST_COMPARISONS)
+        _, rows = site.store.pages.occasion_list(OccasionFilter(OccasionKind.COMPARE), 0, MOST_COMPARISONS)
         return sheet("comparisons", judged.ComparisonLine, map(judged.comparison, rows))
 
     return only(request, make, ending)

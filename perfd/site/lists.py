@@ -18,9 +18,9 @@ from perfd.site.launches import LaunchId
 from perfd.site.parameters import Limit, Offset, asking, text
 from perfd.site.sheets import judged, kernels, service, spans
 from perfd.site.site import Here
+from perfd.store.pages import OccasionFilter
 
 router = APIRouter(prefix="/api/v1")
-MOST_OCCASIONS = 100_000
 Document = dict[str, Any]
 OF_KERNELS = {
     "kernel": "Only numbers of this Kernel.",
@@ -110,8 +110,9 @@ def list_nights(request: Request, site: Here, offset: Offset = 0, limit: Limit =
     """Nights with their Runs by state, the newest first."""
 
     def make() -> Document:
-        rows = service.nights(site.store.pages.nights(MOST_OCCASIONS))
-        return page("nights", matching(request, rows, OF_NIGHTS), offset, limit)
+        wanted = OccasionFilter(OccasionKind.NIGHT, text(request, "state") or None)
+        total, rows = site.store.pages.occasion_list(wanted, offset, limit)
+        return {"total": total, "offset": offset, "limit": limit, "nights": to_json(list(service.nights(rows)))}
 
     return fresh(request, make)
 
@@ -121,8 +122,10 @@ def list_comparisons(request: Request, site: Here, offset: Offset = 0, limit: Li
     """Comparisons in interleaved blocks, the newest first, each with its Verdict in all."""
 
     def make() -> Document:
-        found = site.store.pages.occasions(OccasionKind.COMPARE, last=MOST_OCCASIONS)
-        return page("comparisons", matching(request, map(judged.comparison, found), OF_COMPARISONS), offset, limit)
+        parts = (text(request, name) or None for name in OF_COMPARISONS)
+        total, rows = site.store.pages.occasion_list(OccasionFilter(OccasionKind.COMPARE, *parts), offset, limit)
+        shown = to_json(list(map(judged.comparison, rows)))
+        return {"total": total, "offset": offset, "limit": limit, "comparisons": shown}
 
     return fresh(request, make)
 

@@ -57,6 +57,7 @@ NO_PAGES = {
     "/badges/series/{series_id:int}.svg",
     "/badges/subjects/{name:path}.svg",
     "/charts.png",
+    "/formulas.png",
     "/series/{series_id:int}.png",
     "/report.md",
     "/api/openapi.json",

@@ -88,7 +88,9 @@ def test_the_samples_of_a_run_and_the_runs_of_a_build_have_their_files(filled: h
     assert {row["run"] for row in samples} <= {row["run"] for row in runs}
 
 
-@pytest.mark.parametrize("address", ["/series/1.png", "/series/1.png?start=2&stop=9", "/charts.png?series=1,2"])
+@pytest.mark.parametrize(
+    "address", ["/series/1.png", "/series/1.png?start=2&stop=9", "/charts.png?series=1,2", "/formulas.png?f=s2 / s3"]
+)
 def test_every_chart_is_a_picture_at_its_address(filled: httpx.Client, address: str) -> None:
     answer = filled.get(address)
 

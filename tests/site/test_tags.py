@@ -41,7 +41,7 @@ ASKED = {
     "/points": "?series=1", "/charts": "?series=1", "/charts.png": "?series=1", "/api/v1/points": "?series=1",
     "/compare": SIDES, "/compare/means": SIDES, "/api/v1/compare": SIDES,
     "/compare/samples": "?base=2026-03-01&head=2026-03-16&samples=1",
-    "/api/v1/news": "?since=2026-03-10T00:00:00Z", "/formulas": "?f=s1", "/api/v1/formulas": "?f=s1",
+    "/api/v1/news": "?since=2026-03-10T00:00:00Z", "/formulas": "?f=s1", "/formulas.png": "?f=s1", "/api/v1/formulas": "?f=s1",
 }  # fmt: skip
 
 

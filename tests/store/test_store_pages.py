@@ -1,17 +1,18 @@
 import json
+from datetime import timedelta
 
 from sqlalchemy import event
 from store_world import CHAT, CPU, FIRST_NIGHT, MODEL, World, commit, done, night, plan, planned_run, reduced, samples, spec
 
 from perfd.domain.build import BuildState
 from perfd.domain.environment import Device, Environment
-from perfd.domain.occasion import Finding, Occasion
+from perfd.domain.occasion import Finding, Occasion, OccasionState
 from perfd.domain.run import FailureKind, OccasionKind, RunState
 from perfd.domain.subject import SubjectKind
 from perfd.domain.suite import Workload, WorkloadClass
 from perfd.domain.verdict import Judgement, Outcome, Verdict
 from perfd.store import SeriesFilter, Store
-from perfd.store.pages import Window
+from perfd.store.pages import OccasionFilter, Window
 
 UNSURE = Verdict(Outcome.UNSURE, "3 Points, 6 are needed", "test/1", 3)
 
@@ -191,3 +192,21 @@ def test_hosts_of_one_class_share_a_series_and_stay_tellable(world: World) -> No
     assert ["bench-1", "bench-2"] == [row.host for row in page.points]
     epochs = world.store.pages.series_columns(1, Window()).epochs
     assert [{"index": 1, "word": "other driver or libraries"}] == json.loads(epochs)
+
+
+def test_comparisons_are_narrowed_and_paged_with_their_verdicts_alone(store: Store) -> None:
+    for number, outcome in enumerate((Outcome.WORSE, Outcome.SAME, Outcome.WORSE)):
+        one = Occasion(OccasionKind.COMPARE, FIRST_NIGHT + timedelta(days=number), f"a..{number}")
+        store.occasions.open(one, FIRST_NIGHT)
+        store.occasions.move(one, OccasionState.DUE, OccasionState.JUDGED, FIRST_NIGHT)
+        store.occasions.close(one, {"verdict": {"outcome": outcome}, "rows": ["a long one"]}, FIRST_NIGHT)
+    store.occasions.open(Occasion(OccasionKind.COMPARE, FIRST_NIGHT, "under way"), FIRST_NIGHT)
+
+    total, rows = store.pages.occasion_list(OccasionFilter(OccasionKind.COMPARE, outcome="worse"), 0, 1)
+    whole = store.pages.occasion_list(OccasionFilter(OccasionKind.COMPARE, "reported"), 2, 9, whole=True)
+
+    assert (2, ["a..2"], {"verdict": {"outcome": "worse"}}) == (total, [row.occasion.label for row in rows], rows[0].report)
+    assert (3, ["a..0"]) == (whole[0], [row.occasion.label for row in whole[1]])
+    assert ["a long one"] == (whole[1][0].report or {})["rows"]
+    assert 4 == store.pages.occasion_list(OccasionFilter(OccasionKind.COMPARE), 0, 1)[0]
+    assert 0 == store.pages.occasion_list(OccasionFilter(OccasionKind.NIGHT), 0, 1)[0]

@@ -39,6 +39,7 @@ from perfd.store.pages.across import PARTS
 from perfd.store.pages.chosen import UNJUDGED, SeriesFilter, Version
 from perfd.store.pages.columns import Columns, Window
 from perfd.store.pages.comparing import Apart, Question, Sorting
+from perfd.store.pages.occasions import OccasionFilter
 from perfd.store.pages.related import Daily, Pinned, Sibling
 from perfd.store.pages.triage import Commits
 from perfd.store.records import (
@@ -75,6 +76,7 @@ __all__ = [
     "Columns",
     "Commits",
     "Daily",
+    "OccasionFilter",
     "Pages",
     "Pinned",
     "Question",
@@ -305,6 +307,13 @@ class Pages:
         with self.engine.begin() as connection:
             where = () if kind is None else (Occ.kind == kind.value,)
             return occasions.rows(connection, *where, last=last)
+
+    def occasion_list(
+        self, wanted: OccasionFilter, offset: int, limit: int, *, whole: bool = False
+    ) -> tuple[int, tuple[OccasionRow, ...]]:
+        """How many occasions match, and one page of them, newest first; unless `whole`, a report is its Verdict alone."""
+        with self.engine.begin() as connection:
+            return occasions.listed(connection, wanted, offset, limit, whole=whole)
 
     def nights(self, last: int = 30) -> tuple[OccasionRow, ...]:
         """The newest nights, newest first."""

@@ -1,10 +1,13 @@
 """Occasions as lists and as final tables: what was built, measured and judged, and what is missing."""
 
-from sqlalchemy import ColumnElement, Connection, func, select
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, case, func, select
 
 from perfd.domain.build import BuildState
 from perfd.domain.occasion import OccasionState
-from perfd.domain.run import FailureKind, RunState
+from perfd.domain.run import FailureKind, OccasionKind, RunState
 from perfd.domain.subject import SubjectKind
 from perfd.store import occasions, reading, tables
 from perfd.store.records import BuildRow, JudgedSeries, OccasionRow, OccasionSummary
@@ -31,9 +34,42 @@ def summary(connection: Connection, occasion_id: int) -> OccasionSummary:
     )
 
 
+@dataclass(frozen=True)
+class OccasionFilter:
+    """Which occasions; an absent part means all."""
+
+    kind: OccasionKind
+    state: str | None = None
+    outcome: str | None = None
+    """The outcome of the Verdict in its report."""
+
+
+def listed(
+    connection: Connection, wanted: OccasionFilter, offset: int, limit: int, *, whole: bool
+) -> tuple[int, tuple[OccasionRow, ...]]:
+    """How many occasions match, and one page of them, newest first; where it is not to be `whole`, a report is its Verdict alone.
+
+    Reports of comparisons have some 50 kB each.
+    """
+    where = [Occ.kind == wanted.kind.value]
+    where += [Occ.state == wanted.state] if wanted.state else []
+    where += [Occ.report["verdict"]["outcome"].astext == wanted.outcome] if wanted.outcome else []
+    total = connection.execute(select(func.count()).select_from(tables.occasion).where(*where)).scalar_one()
+    verdict = case((Occ.report.is_not(None), func.jsonb_build_object("verdict", Occ.report["verdict"])))
+    columns = [column for column in Occ if column is not Occ.report]
+    asked = select(tables.occasion) if whole else select(*columns, verdict.label("report"))
+    return total, _rows(
+        connection, asked.where(*where).order_by(Occ.nominal_at.desc(), Occ.id.desc()).offset(offset).limit(limit)
+    )
+
+
 def rows(connection: Connection, *where: ColumnElement[bool], last: int) -> tuple[OccasionRow, ...]:
     """Occasions with their Runs counted, newest first."""
     asked = select(tables.occasion).where(*where).order_by(Occ.nominal_at.desc(), Occ.id.desc()).limit(last)
+    return _rows(connection, asked)
+
+
+def _rows(connection: Connection, asked: Select[Any]) -> tuple[OccasionRow, ...]:
     found = connection.execute(asked).all()
     counted: dict[int, dict[str, int]] = {row.id: {state.value: 0 for state in RunState} | {"missing": 0} for row in found}
     missing = func.count().filter(R.failure == FailureKind.MISSING.value)
