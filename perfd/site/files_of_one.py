@@ -7,11 +7,13 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from perfd.domain.table import Table
-from perfd.site import builds, launches, regressions, runs, tables
+from perfd.plots import series_png
+from perfd.site import builds, launches, regressions, runs, submissions, tables
 from perfd.site.devices import DeviceId
 from perfd.site.devices import find as find_device
 from perfd.site.exports import Form
 from perfd.site.files import Sheets, answer
+from perfd.site.fresh import kept
 from perfd.site.launches import LaunchId
 from perfd.site.parameters import RegressionId, SeriesId
 from perfd.site.series import find as find_series
@@ -78,16 +80,28 @@ def run_file(request: Request, site: Here, key: str, name: str, ending: Form) ->
     """A table of one Run: seen (what its device did meanwhile) or submissions (of a long Run)."""
     page = runs.find(site, key)
 
-    def submissions() -> Table:
+    def handed_in() -> Table:
         return sheet(
             "submissions", judged.SubmissionLine, judged.submissions(page.run.key, site.store.submissions.of_run(page.run.id))
         )
 
     held: Sheets = {
         "seen": lambda: sheet("seen", service.SeenLine, service.seen(page.run.key, page.device_states)),
-        "submissions": submissions,
+        "submissions": handed_in,
     }
     return answer(request, held, name, ending)
+
+
+@router.get("/runs/{key}/submissions.png")
+def course_picture(request: Request, site: Here, key: str) -> Response:
+    """What a long Run handed in over time in its last try: scores on the validation set, and below on the held-out set."""
+    page = runs.find(site, key)
+
+    def make() -> Response:
+        came = site.store.submissions.of_run(page.run.id)
+        return Response(series_png(submissions.pictures(came[max(came)]) if came else []), media_type="image/png")
+
+    return kept(request, site.snapshot(), make)
 
 
 @router.get("/builds/{digest}/{name}.{ending:form}")

@@ -69,8 +69,10 @@ def list_launches(request: Request, site: Here, offset: Offset = 0, limit: Limit
     wanted = {name: text(request, name) for name in OF_LAUNCHES}
 
     def make() -> Document:
-        found = [one for one in launches.reports(site) if all(value in {"", one[name]} for name, value in wanted.items())]
-        return page("launches", found, offset, limit)
+        rows = site.store.launches.every()
+        found = [row for row in rows if all(value in {"", getattr(row.launch, name)} for name, value in wanted.items())]
+        shown = [launches.report_of(site, row.id) for row in found[offset : offset + limit]]
+        return {"total": len(found), "offset": offset, "limit": limit, "launches": shown}
 
     return fresh(request, make)
 

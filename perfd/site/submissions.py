@@ -6,6 +6,7 @@ from typing import Any
 from markupsafe import Markup
 
 from perfd.domain.submission import Submission, mean
+from perfd.plots import SeriesView
 from perfd.rules.gaming import Course, course, gaps, sentence
 from perfd.site.numbers import Scale, duration, scale_of
 
@@ -56,6 +57,25 @@ def _row(one: Submission, scale: Scale, called: dict[int, Course]) -> dict[str, 
 def _score(values: tuple[float, ...], scale: Scale) -> str:
     """Four digits that count: scores of one Run may lie far apart."""
     return f"{mean(values) / scale.size:.4g}" if values else ""
+
+
+def pictures(came: Sequence[Submission]) -> list[SeriesView]:
+    """The scored ones as two pictures, a set each."""
+    scored = [one for one in came if one.validation]
+    labels = [duration(one.elapsed_s) for one in scored]
+    sets = (("validation set", [one.validation for one in scored]), ("held-out set", [one.held_out for one in scored]))
+    return [
+        SeriesView(
+            name=scored[0].metric[:40],
+            title=f"{scored[0].metric[:60]} on the {word}",
+            unit=scored[0].unit,
+            values=[mean(one) for one in values],
+            better=scored[0].better,
+            labels=labels,
+        )
+        for word, values in sets
+        if scored
+    ]
 
 
 def chart(scored: Sequence[Submission], scale: Scale) -> Markup:

@@ -1,6 +1,8 @@
 """The page of a long Run: both sets over time, the sentence, every submission, and tries that were interrupted."""
 
 import asyncio
+import csv
+import io
 from dataclasses import replace
 
 import httpx
@@ -67,3 +69,13 @@ def test_the_json_has_every_try_with_raw_scores(store: Store, gamed: str) -> Non
 
     assert [1, 3] == [len(came[number]) for number in ("1", "2")]
     assert [0.1, 0.101] == [round(score, 6) for score in came["2"][1]["validation"]]
+
+
+def test_its_submissions_are_taken_away_as_a_table_and_as_a_picture(store: Store, gamed: str) -> None:
+    lines = list(csv.DictReader(io.StringIO(got(store, f"/runs/{gamed}/submissions.csv").text)))
+    picture = got(store, f"/runs/{gamed}/submissions.png")
+
+    assert [("1", "0"), ("2", "0"), ("2", "1"), ("2", "2")] == [(one["attempt"], one["place"]) for one in lines]
+    assert ("it is no ordinary file", "") == (lines[3]["reason"], lines[3]["validation"])
+    assert (200, b"\x89PNG") == (picture.status_code, picture.content[:4])
+    assert f"/runs/{gamed}/submissions.png" in got(store, f"/runs/{gamed}").text

@@ -58,6 +58,7 @@ NO_PAGES = {
     "/badges/subjects/{name:path}.svg",
     "/charts.png",
     "/formulas.png",
+    "/runs/{key}/submissions.png",
     "/series/{series_id:int}.png",
     "/report.md",
     "/api/openapi.json",
