@@ -76,6 +76,12 @@ def percent(effect: float | None) -> str:
     return f"{share:+,.{decimals}f} %".replace("-", MINUS)
 
 
+def signed(number: float, form: str = "+.2f") -> str:
+    """A number with its sign, in a format of Python's, with a minus as wide as a plus and none before zero."""
+    text = format(number, form)
+    return text.replace("-", MINUS) if any(digit in "123456789" for digit in text.partition("e")[0]) else text.lstrip("+-")
+
+
 def share(part: float | None) -> str:
     """A part of a whole, or a bar, which has no sign: "5.1 %"; a dash where there is none."""
     return percent(part).lstrip("+")

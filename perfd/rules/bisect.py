@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from perfd.domain.bisect import Answer, BisectEnd, Place
+from perfd.domain.numbers import percent
 from perfd.domain.subject import brief
 from perfd.domain.verdict import Outcome
 from perfd.rules.compare import ComparePolicy
@@ -251,7 +252,7 @@ def _rest(state: State, bad: int) -> str:
         return ""
     if here.interval[0] <= ends.interval[1] and ends.interval[0] <= here.interval[1]:
         return ""
-    known = f"up to it the difference is {here.effect:+.2%}, between the ends it is {ends.effect:+.2%}"
+    known = f"up to it the difference is {percent(here.effect)}, between the ends it is {percent(ends.effect)}"
     return f"; {known}: bisect {_name(state, bad)} {_name(state, state.last)} for the rest"
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from perfd.domain.metric import Better, Metric, MetricKind
+from perfd.domain.numbers import signed
 from perfd.domain.run import Point
 from perfd.domain.verdict import Outcome, Verdict
 from perfd.rules.compare import judge_intervals
@@ -129,7 +130,7 @@ def _judged(difference: float, reach: float, metric: Metric, n: int, told: str) 
     effect = math.expm1(difference)
     interval = (math.expm1(difference - reach), math.expm1(difference + reach))
     outcome = judge_intervals(interval, interval, metric.relevant, metric)
-    shown = f"{100 * effect:+.2f} % [{100 * interval[0]:+.2f} %, {100 * interval[1]:+.2f} %]{told}"
+    shown = f"{signed(100 * effect)} % [{signed(100 * interval[0])} %, {signed(100 * interval[1])} %]{told}"
     return Verdict(outcome, shown, DETECTOR, n, effect, interval, bar=reach)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from perfd.domain.metric import Better, Metric, MetricKind
+from perfd.domain.numbers import signed
 from perfd.domain.run import Arm
 from perfd.domain.verdict import Outcome, Verdict
 from perfd.stats.pairs import PairEstimate, detectable, estimate, pair_signs, relative
@@ -165,7 +166,7 @@ class _Scale:
         return (self.effect(ends[0]), self.effect(ends[1]))
 
     def text(self, effect: float) -> str:
-        return f"{effect:+.4g} {self.unit}" if self.unit else f"{100 * effect:+.2f} %"
+        return f"{signed(effect, '+.4g')} {self.unit}" if self.unit else f"{signed(100 * effect)} %"
 
 
 def _scale_of(pairs: Sequence[tuple[float, float]], metric: Metric, *, logarithmic: bool) -> _Scale:

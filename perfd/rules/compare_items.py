@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from perfd.domain.metric import Metric
+from perfd.domain.numbers import signed
 from perfd.domain.verdict import Outcome, Verdict
 from perfd.errors import BadInputError
 from perfd.rules.compare import ComparePolicy, PairDecision, direction, judge_intervals
@@ -81,8 +82,8 @@ def _likely(
 
 def _items_reason(split: Discordance, shown: tuple[float, float], bar: float, outcome: Outcome, alpha: float) -> str:
     told = (
-        f"{split.won} items won and {split.lost} lost of {split.n}: {100 * split.difference:+.2f} points "
-        f"[{100 * shown[0]:+.2f}, {100 * shown[1]:+.2f}]"
+        f"{split.won} items won and {split.lost} lost of {split.n}: {signed(100 * split.difference)} points "
+        f"[{signed(100 * shown[0])}, {signed(100 * shown[1])}]"
     )
     if outcome is not Outcome.UNSURE or bar <= 0.0:
         return told
@@ -122,7 +123,7 @@ def _documents_verdict(found: ClusterEstimate, size: float, metric: Metric, poli
     likely = _over(found.interval(1.0 - policy.beta), size)
     outcome = judge_intervals(sure, likely, relevant, metric)
     shown = likely if outcome is Outcome.SAME else sure
-    effect = f"{100 * found.mean / size:+.3f} % [{100 * shown[0]:+.3f} %, {100 * shown[1]:+.3f} %]"
+    effect = f"{signed(100 * found.mean / size)} % [{signed(100 * shown[0])} %, {signed(100 * shown[1])} %]"
     told = f"{effect} a token over {found.clusters} documents"
     if outcome is Outcome.UNSURE and relevant > 0.0:
         spread = found.error * found.clusters**0.5

@@ -46,6 +46,7 @@ def recipe(page: RunPage) -> Recipe:
 def _made_of(page: RunPage) -> dict[str, Any]:
     row, workload, spec = page.run, page.workload, page.spec
     return {
+        "run": row.key,
         "subject": row.subject,
         "revision": row.revision,
         "build": spec.digest,

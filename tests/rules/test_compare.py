@@ -234,7 +234,7 @@ def test_faster_but_worse_tells_both_numbers_the_worse_first() -> None:
 
     assert whole.outcome is Outcome.WORSE
     assert whole.effect == poorer.effect
-    assert whole.reason.index("nll_nats is worse (+") < whole.reason.index("itl_s is better (-")
+    assert whole.reason.index("nll_nats is worse (+") < whole.reason.index("itl_s is better (\N{MINUS SIGN}")
 
 
 def test_one_slower_metric_among_faster_ones_is_worse() -> None:
@@ -272,7 +272,7 @@ def test_a_lost_point_is_found_where_arms_answer_the_same_items() -> None:
     decision = decide_items(*answers(45, 15, 1100, 159), AGREEMENT)
 
     assert (Outcome.WORSE, False) == (decision.verdict.outcome, decision.more)
-    assert "15 items won and 45 lost of 1319: -2.27 points" in decision.verdict.reason
+    assert "15 items won and 45 lost of 1319: \N{MINUS SIGN}2.27 points" in decision.verdict.reason
 
 
 def test_too_few_items_say_how_many_are_needed() -> None:

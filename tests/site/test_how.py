@@ -51,6 +51,13 @@ def test_a_change_leads_to_the_run_before_it_and_to_its_own(filled: httpx.Client
     assert ("000b", "000c") == (revision(filled, before), revision(filled, after))
 
 
+def test_the_answer_names_the_run_that_it_is_about(filled: httpx.Client) -> None:
+    told = filled.get("/api/v1/series/1/reproduce").json()
+    row = filled.get("/api/v1/series", params={"limit": 500}).json()["series"]
+
+    assert next(one["latest"]["run"] for one in row if one["id"] == 1) == told["made_of"]["run"]
+
+
 def test_the_last_point_is_what_a_series_means(filled: httpx.Client) -> None:
     assert "000f" == revision(filled, "/series/1/how")
 

@@ -1,5 +1,6 @@
 import pytest
 
+from perfd.domain.numbers import signed
 from perfd.site import numbers
 from perfd.site.numbers import MINUS, NOTHING
 
@@ -56,6 +57,14 @@ def test_an_effect_has_its_sign_and_its_arrow(effect: float, text: str, arrow: s
     assert (text, arrow) == (numbers.percent(effect), numbers.arrow(effect))
 
 
+@pytest.mark.parametrize(
+    ("number", "form", "text"),
+    [(1.234, "+.2f", "+1.23"), (-1.2, "+.2f", f"{MINUS}1.20"), (-0.001, "+.2f", "0.00"), (-2e-7, "+.4g", f"{MINUS}2e{MINUS}07")],
+)
+def test_a_signed_number_has_a_true_minus_and_zero_has_none(number: float, form: str, text: str) -> None:
+    assert text == signed(number, form)
+
+
 def test_nothing_is_divided_by_zero() -> None:
     assert numbers.effect_between(0.0, 3.0) is None
     assert numbers.effect_between(None, 3.0) is None
@@ -64,7 +73,14 @@ def test_nothing_is_divided_by_zero() -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(None, NOTHING), (12.34, "12.3 s"), (62, "1 min 02 s"), (3 * 3600 + 240, "3 h 04 min"), (86_400, "24 h"), (200_000, "2 d 7 h")],
+    [
+        (None, NOTHING),
+        (12.34, "12.3 s"),
+        (62, "1 min 02 s"),
+        (3 * 3600 + 240, "3 h 04 min"),
+        (86_400, "24 h"),
+        (200_000, "2 d 7 h"),
+    ],
 )
 def test_a_duration_has_two_units_at_most(seconds: float | None, text: str) -> None:
     assert text == numbers.duration(seconds)

@@ -80,7 +80,7 @@ def test_an_improvement_is_told_in_the_report_and_speed_and_quality_together(sto
 
     improved = [one for report in reports for one in report["improvements"]]
     assert 1 == len(improved)
-    assert improved[0]["title"].startswith("llama: chat chat ttft_s -10.0% since 000000000000 Commit 8")
+    assert improved[0]["title"].startswith("llama: chat chat ttft_s \N{MINUS SIGN}10.0 % since 000000000000 Commit 8")
     outcomes = {one["outcome"] for report in reports for one in report["subjects"]}
     assert "better" in outcomes
     assert reports[0]["subjects"][0]["quality"] is None

@@ -12,6 +12,8 @@ from perfd.store.records import RunRow
 class Made(Answer):
     """Everything that a Run's numbers depend on and perfd knows."""
 
+    run: str
+    """The Run that it is about, by its key."""
     subject: str
     revision: str
     build: str
