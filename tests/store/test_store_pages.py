@@ -1,7 +1,7 @@
 import json
 from datetime import timedelta
 
-from sqlalchemy import event
+from sqlalchemy import event, text
 from store_world import CHAT, CPU, FIRST_NIGHT, MODEL, World, commit, done, night, plan, planned_run, reduced, samples, spec
 
 from perfd.domain.build import BuildState
@@ -210,3 +210,19 @@ def test_comparisons_are_narrowed_and_paged_with_their_verdicts_alone(store: Sto
     assert ["a long one"] == (whole[1][0].report or {})["rows"]
     assert 4 == store.pages.occasion_list(OccasionFilter(OccasionKind.COMPARE), 0, 1)[0]
     assert 0 == store.pages.occasion_list(OccasionFilter(OccasionKind.NIGHT), 0, 1)[0]
+
+
+def test_a_decimated_series_gives_the_very_points_that_the_whole_one_holds(world: World) -> None:
+    for place in range(9):
+        world.measured_night(1.0 + place % 3)
+    with world.store.engine.begin() as connection:  # a Point is found by its time to the microsecond
+        connection.execute(text("UPDATE point SET measured_at = measured_at + run_id * interval '7.000013 seconds'"))
+    whole = world.store.pages.series_columns(1, Window())
+    few = world.store.pages.series_columns(1, Window(start=2, most=4))
+    places, told = json.loads(few.data)[0], json.loads(whole.points)
+
+    assert (9, 7) == (few.total, few.many)
+    assert (2, 8) == (places[0], places[-1])
+    assert len(places) == few.shown < 7
+    assert {name: [column[place] for place in places] for name, column in told.items()} == json.loads(few.points)
+    assert [[column[place] for place in places] for column in json.loads(whole.data)] == json.loads(few.data)

@@ -333,7 +333,7 @@
     };
     const builds = JSON.parse(figure.dataset.builds ?? "[]");
     const marked = (self) => !small && marks(series, builds)(self);
-    const under = (self) => !small && drawLevels(series)(self);
+    const under = (self) => !small && series.points && drawLevels(series)(self); // before, no Change is known, nor any level
     const make = () => {
       if (chart) chart.destroy();
       const size = [plot.clientWidth, small ? 150 : plot.clientWidth < 500 ? 240 : 300];
