@@ -12,7 +12,7 @@
     const { pathname, search } = new URL(href);
     return pathname.startsWith("/series/") ? `/api/v1${pathname.replace(/how$/, "reproduce")}${search}` : `/api/v1${pathname}/reproduce`;
   };
-  const said = (value) => (value !== null && typeof value === "object" ? Object.entries(value).map(([name, one]) => `${name} ${said(one)}`).join(", ") : String(value ?? ""));
+  const said = (value) => (value !== null && typeof value === "object" ? Object.entries(value).map(([name, one]) => `${name} = ${said(one)}`).join(", ") : String(value ?? ""));
 
   function copy(command) {
     const button = make("button", { type: "button", textContent: "Copy" });
@@ -31,9 +31,9 @@
     const dialog = make("dialog", { className: "how" });
     dialog.setAttribute("aria-labelledby", "how");
     const head = make("h2", { id: "how", textContent: `${link.textContent.trim()}: measured again by` });
-    const facts = make("table", { className: "facts" });
+    const facts = make("tbody", {});
     for (const [name, word] of words) {
-      const value = said(recipe.made_of[name]);
+      const value = said(recipe.made_of[name]) || (name === "data_hash" ? "none" : "");
       if (value) facts.append(make("tr", {}, make("th", { scope: "row", textContent: word }), make("td", {}, make("bdi", { textContent: value }))));
     }
     const command = recipe.command ? [make("pre", { className: "command", tabIndex: 0, textContent: recipe.command })] : [];
@@ -41,7 +41,7 @@
     const close = make("button", { type: "button", textContent: "Close" });
     close.addEventListener("click", () => dialog.close());
     const feet = make("p", { className: "feet" }, ...(recipe.command ? [copy(recipe.command)] : []), make("a", { href: link.href, textContent: "The whole Run" }), close);
-    dialog.append(head, ...command, make("p", { className: "quiet", textContent: recipe.sentence }), facts, feet);
+    dialog.append(head, ...command, make("p", { className: "quiet", textContent: recipe.sentence }), make("table", { className: "facts" }, facts), feet);
     dialog.addEventListener("close", () => {
       dialog.remove();
       link.focus();
