@@ -146,6 +146,24 @@ def test_two_days_are_compared_down_to_their_samples(page: "Page") -> None:
     assert max(bars(strips.nth(0))) < min(bars(strips.nth(1)))
 
 
+def test_a_view_is_saved_found_again_and_forgotten(page: "Page") -> None:
+    page.goto("/explore?class=chat&metric=itl_s")
+    page.get_by_role("link", name="save this view").click()
+    page.get_by_label("Name").fill("How fast tokens come")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/views")
+    page.goto("/charts?series=1")
+    page.get_by_role("navigation", name="Saved views").get_by_role("link", name="How fast tokens come").click()
+    page.wait_for_url("**/explore?class=chat&metric=itl_s")
+    drawn = page.locator("figure.chart").count()
+    page.goto("/views")
+    page.get_by_role("button", name="Forget How fast tokens come").click()
+    page.wait_for_url("**/views")
+
+    assert 1 == drawn
+    assert "No view is saved yet." == page.locator("h1").inner_text()
+
+
 def test_a_chart_is_zoomed_and_the_address_keeps_the_stretch(page: "Page", address: str) -> None:
     found = httpx.get(f"{address}/api/v1/series?metric=itl_s").json()["series"][0]["id"]
     page.goto(f"/series/{found}")
