@@ -68,9 +68,10 @@ def _print(found: Sequence[rules.Detected]) -> None:
         table.add_column(name, justify="left" if name in {"series", "kind", "status"} else "right")
     for one in found:
         for change in one.changes:
-            interval = "" if change.interval is None else f"[{change.interval[0]:+.2%}, {change.interval[1]:+.2%}]"
+            form = "+.2%" if change.before else "+.6g"  # from a level of zero there is no ratio: effects are differences
+            interval = "" if change.interval is None else f"[{change.interval[0]:{form}}, {change.interval[1]:{form}}]"
             flagged = "" if change.flagged_at is None else str(change.flagged_at)
-            levels = (f"{change.before:.6g}", f"{change.after:.6g}", f"{change.effect:+.2%}")
+            levels = (f"{change.before:.6g}", f"{change.after:.6g}", f"{change.effect:{form}}")
             table.add_row(one.name, str(change.index), change.kind, change.status, *levels, interval, flagged)
     out = console()
     if table.rows:
@@ -79,8 +80,7 @@ def _print(found: Sequence[rules.Detected]) -> None:
         out.print("No change was found.")
     for one in found:
         mde = ", ".join(f"{effect:.2%} after {nights} nights" for nights, effect in one.mde.items())
-        out.print(
-            f"{one.name}: {len(one.values)} points; smallest effect found with 90 % power: {mde or 'unknown'}", markup=False
-        )
+        points = "1 point" if len(one.values) == 1 else f"{len(one.values)} points"
+        out.print(f"{one.name}: {points}; smallest effect found with 90 % power: {mde or 'unknown'}", markup=False)
         for note in one.notes:
             out.print(f"  {note}", markup=False)

@@ -88,7 +88,9 @@ def _detect(one: SeriesIn, *, online: bool) -> Detected:
         notes.append(f"{len(one.values) - len(values)} of {len(one.values)} nights are missing and were left out")
     notes += _doubts(values)
     if len(values) < NEEDED:
-        notes.append(f"unsure: {len(values)} values, {NEEDED} are needed before anything can be said")
+        notes.append(
+            f"unsure: {len(values)} {'value' if len(values) == 1 else 'values'}, {NEEDED} are needed before anything can be said"
+        )
         noise = {"relative": None, "absolute": None, "autocorrelation": None, "n": len(values)}
         return Detected(one.name, (), noise, {}, tuple(notes), one.values)
     found = replay(values[None, :], np.array([len(values)]), settle=not online)

@@ -22,6 +22,7 @@ Floats = NDArray[np.float64]
 MOST_VALUES = 2_000_000
 LARGEST = 1e100
 """Beyond it, squares overflow."""
+_SHAPE = '{"series": {NAME: [numbers or null, …]}}'
 _MISSING = {"", "null", "none", "nan", "na", "n/a", "-"}
 
 
@@ -48,13 +49,25 @@ def read_series(text: str, place: str) -> list[SeriesIn]:
 
 def _from_json(text: str, place: str) -> list[SeriesIn]:
     try:
-        document = json.loads(text)
+        document = json.loads(text, object_pairs_hook=lambda pairs: _once(pairs, place))
     except json.JSONDecodeError as error:
         raise BadInputError(f"{place}, line {error.lineno}: not JSON ({error.msg})") from None
+    except RecursionError:
+        raise BadInputError(f"{place}: lists in lists without end; expected {_SHAPE}") from None
     found = document.get("series") if isinstance(document, dict) else None
     if not isinstance(found, dict) or not found:
-        raise BadInputError(f'{place}: expected {{"series": {{NAME: [numbers or null, …]}}}} with at least one series')
+        raise BadInputError(f"{place}: expected {_SHAPE} with at least one series")
     return [_json_series(str(name), items, place) for name, items in found.items()]
+
+
+def _once(pairs: list[tuple[str, Json]], place: str) -> dict[str, Json]:
+    """The object; of two series with one name JSON would silently keep the last."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        double = next(name for name in names if names.count(name) > 1)
+        raise BadInputError(f"{place}: the name {double!r} stands there twice; every series needs a name of its own")
+    return found
 
 
 def _json_series(name: str, items: Json, place: str) -> SeriesIn:
@@ -91,6 +104,12 @@ def _from_csv(text: str, place: str) -> list[SeriesIn]:
     rows = [row for row in csv.reader(io.StringIO(text), delimiter=delimiter) if any(cell.strip() for cell in row)]
     header = [cell.strip() for cell in rows[0]]
     names = _csv_names(header, place)
+    long = next((line for line, row in enumerate(rows, start=1) if any(cell.strip() for cell in row[len(header) :])), None)
+    if long is not None:
+        raise BadInputError(
+            f"{place}, line {long}: {len(rows[long - 1])} cells under a header of {len(header)} columns; name every column, and quote "
+            "numbers that hold the separator"
+        )
     if len(rows) == 1:
         raise BadInputError(f"{place} has a header and no rows")
     times = [row[0].strip() for row in rows[1:]]

@@ -78,6 +78,9 @@ def test_too_little_is_unsure_and_no_error(values: list[float | None]) -> None:
         ('{"series": {"a": "no"}}', "no list of numbers"),
         ('{"series": {"a": [1, "x"]}}', "item 1: expected a number or null, saw 'x'"),
         ('{"series": {"a": [1e999]}}', "infinite"),
+        ('{"series": {"a": [1], "a": [2]}}', "the name 'a' stands there twice"),
+        ("[" * 100_000, "lists in lists without end"),
+        ("time,value\n1,2\n2,3,4\n", "line 3: 3 cells under a header of 2 columns"),
     ],
 )
 def test_bad_input_is_one_clear_sentence(text: str, sentence: str) -> None:
