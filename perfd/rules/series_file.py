@@ -107,8 +107,8 @@ def _from_csv(text: str, place: str) -> list[SeriesIn]:
     long = next((line for line, row in enumerate(rows, start=1) if any(cell.strip() for cell in row[len(header) :])), None)
     if long is not None:
         raise BadInputError(
-            f"{place}, line {long}: {len(rows[long - 1])} cells under a header of {len(header)} columns; name every column, and quote "
-            "numbers that hold the separator"
+            f"{place}, line {long}: {len(rows[long - 1])} cells under a header of {len(header)} columns; name every column, "
+            "and quote numbers that hold the separator"
         )
     if len(rows) == 1:
         raise BadInputError(f"{place} has a header and no rows")
