@@ -272,8 +272,22 @@ def worker(bench: Bench) -> Iterator[Row]:
             yield Row(f"TTFT of a child, {who}{word}", None, "p50", p50, p95, p99, note=" engine's own 4 ms")
 
 
+def spent_ms(bench: Bench, address: str, *, stirred: bool) -> float:
+    """Processor time of one answer, in the site and in Postgres together; made anew where something is stirred before."""
+    times = min(bench.rounds, 20)
+    again = bench.anew(address) if stirred else lambda: address
+    bench.client.get(address)
+    spent = 0.0
+    for _ in range(times):
+        asked = again()
+        before = clients.processor_s(bench.processes)
+        bench.client.get(asked).raise_for_status()
+        spent += clients.processor_s(bench.processes) - before
+    return spent / times * 1e3
+
+
 def cost(bench: Bench) -> Iterator[Row]:
-    """Processor time of one answer, in the site and in Postgres together: what it costs whatever else the machine does."""
+    """What an answer costs whatever else the machine does."""
     twenty = ",".join(map(str, bench.some(20)))
     asked = {
         "home page": "/",
@@ -287,20 +301,28 @@ def cost(bench: Bench) -> Iterator[Row]:
     }
     for what, address in asked.items():
         for word, stirred in (("", True), (", remembered", False)):
-            bench.client.get(address)
-            spent = 0.0
-            for _ in range(bench.rounds):
-                if stirred:
-                    bench.stir()
-                before = clients.processor_s(bench.processes)
-                bench.client.get(address).raise_for_status()
-                spent += clients.processor_s(bench.processes) - before
-            each = spent / bench.rounds * 1e3
+            each = spent_ms(bench, address, stirred=stirred)
             yield Row(f"cost: {what}{word}", None, "p50", each, each, each)
+
+
+def growth(bench: Bench) -> Iterator[Row]:
+    """How the cost of an answer, made anew, grows with what it is about."""
+    long = {many: f"{LONG}?stop={many}" for many in (200, 2_000, 20_000, made.LONG_NIGHTS)}
+    asked = {f"points, {many:,} in the stretch": f"/api/v1/points?series={one.replace('?', '&')}" for many, one in long.items()}
+    asked |= {f"with Runs and Builds, {many:,} in the stretch": f"/api/v1/series/{one}" for many, one in long.items()}
+    asked |= {f"page of a Series, {many:,} Points": f"/series/{one}" for many, one in ((2_000, 1), (made.LONG_NIGHTS, LONG))}
+    asked |= {f"page of a Series, {rows:,} lines": f"/series/1?rows={rows}" for rows in (30, 300, 2_000)}
+    for one in ("class=chat&subject=vllm", "class=chat", ""):
+        many = bench.client.get(f"/api/v1/series?limit=1&{one}").json()["total"]
+        asked |= {f"last value of {many:,} Series": f"/api/v1/latest?{one}", f"home page of {many:,} Series": f"/?{one}"}
+    for what, address in asked.items():
+        each = spent_ms(bench, address, stirred=True)
+        yield Row(f"growth: {what}", None, "p50", each, each, each)
 
 
 MEASURES = {
     "cost": cost,
+    "growth": growth,
     "charts": charts,
     "lists": lists,
     "ingest": ingest,
