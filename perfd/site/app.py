@@ -52,6 +52,7 @@ from perfd.site import (
 from perfd.site.bodies import SmallBodies
 from perfd.site.headers import HeadAsGet, SecurityHeaders
 from perfd.site.openapi import described
+from perfd.site.seen import WritesAreSeen
 from perfd.site.site import Site
 from perfd.site.static import KeptFiles, web_folder
 from perfd.site.templates import Pages
@@ -121,8 +122,8 @@ def create_app(
     """The site over `store`; `clock` tells the moment and `schedule` when the next night is.
 
     Without `webhook_secret`, which GitHub signs with, no webhook is taken. `access` says who may do what, `address` where people
-    reach the site, and without `github_login` nobody logs in through GitHub. Pages about everything may be `recent_s`
-    seconds old.
+    reach the site, and without `github_login` nobody logs in through GitHub. Of what others write than this site,
+    pages about everything may tell `recent_s` seconds late.
     """
     app = FastAPI(
         title="perfd",
@@ -155,6 +156,7 @@ def create_app(
     add_troubles(app)
     # Level 9, the default, takes forty times as long as level 1 for a chart's numbers, and saves a fifth of the bytes.
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=1)
+    app.add_middleware(WritesAreSeen, memory=app.state.site.memory)
     app.add_middleware(SmallBodies)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(HeadAsGet)

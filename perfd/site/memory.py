@@ -54,6 +54,7 @@ class Memory:
     most_bytes: int = MOST_BYTES
     _held: OrderedDict[Hashable, tuple[Any, int]] = field(default_factory=OrderedDict)
     _bytes: int = 0
+    _writes: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _making: dict[Hashable, threading.Lock] = field(default_factory=dict)
 
@@ -62,8 +63,13 @@ class Memory:
         return self._get(key, make, lambda _: FACT_BYTES)
 
     def recent(self, name: str, make: Callable[[], T], most_s: float) -> T:
-        """What `make` gave, at most so many seconds ago; with 0, what it gives now."""
-        return make() if most_s <= 0 else self.fact((name, int(time.monotonic() / most_s)), make)
+        """What `make` gave at most so many seconds ago, and after the last write through this site; with 0, what it gives now."""
+        return make() if most_s <= 0 else self.fact((name, self._writes, int(time.monotonic() / most_s)), make)
+
+    def written(self) -> None:
+        """Something was written through this site: from now on nothing counts as recent that was asked for before."""
+        with self._lock:
+            self._writes += 1
 
     def answer(self, key: Hashable, make: Callable[[], Response]) -> Packed:
         """The answer with that key."""
@@ -89,7 +95,7 @@ class Memory:
 
     def _keep(self, key: Hashable, value: object, size: int) -> None:
         with self._lock:
+            self._bytes += size - self._held.pop(key, (None, 0))[1]
             self._held[key] = (value, size)
-            self._bytes += size
             while self._bytes > self.most_bytes:
                 self._bytes -= self._held.popitem(last=False)[1][1]

@@ -41,7 +41,8 @@ class Site:
     """Seals the forms of those who have no cookie; another one in every process."""
 
     recent_s: float = 0.0
-    """So many seconds old a page about everything may be: while a night is written it would else be made for every row of it."""
+    """So many seconds late a page about everything may tell what others write than this site: it would else be made anew for
+    every row of a night."""
 
     def page_version(self, series: Sequence[int] | None = None) -> str:
         """What a page about these Series (about all) is made of: what is stored, and the templates of this process."""

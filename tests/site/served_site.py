@@ -19,13 +19,15 @@ NOW = FIRST_NIGHT + timedelta(days=len(LEVELS) - 1, hours=7)
 
 
 @contextmanager
-def served(store: Store, now: datetime = NOW) -> Iterator[str]:
+def served(store: Store, now: datetime = NOW, recent_s: float = 0.0) -> Iterator[str]:
     """The site over a store, on a free port of loopback, as uvicorn serves it; its address."""
-    app = create_app(store, clock=lambda: now, schedule=Schedule("02:00", "UTC"))
+    app = create_app(store, clock=lambda: now, schedule=Schedule("02:00", "UTC"), recent_s=recent_s)
     with listen(port=0) as listening:
         server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=2))
         thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        server.should_exit = True
-        thread.join()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:  # a test that fails must not keep all others waiting
+            server.should_exit = True
+            thread.join()

@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
+from served_site import served
 from site_history import FIRST_NIGHT, History
 
 from perfd.store import Store
@@ -66,6 +67,22 @@ def test_a_write_makes_every_tag_stale(store: Store, browse: Browse) -> None:
 
     for address, tag in tags.items():
         assert 200 == client.get(address, headers={"If-None-Match": tag}).status_code, address
+
+
+@pytest.mark.parametrize("address", ["/", "/?class=batch", "/explore"])
+def test_who_wrote_through_the_site_sees_it_at_once(store: Store, address: str) -> None:
+    with served(store, recent_s=3600.0) as url, httpx.Client(base_url=url, timeout=60) as client:
+        tags = [client.get(address).headers["etag"]]
+        for branch in ("main", "other"):
+            run = document()["run"] | {"branch": branch}
+            assert 201 == send(client, document(run=run), **{"Idempotency-Key": branch}).status_code
+            answer = client.get(address, headers={"If-None-Match": tags[-1]})
+            assert 200 == answer.status_code
+            tags.append(answer.headers["etag"])
+        page = client.get("/explore?branch=other").text
+
+    assert 3 == len(set(tags))
+    assert "1 Series with these parts." in page
 
 
 def test_the_last_value_of_every_series_comes_in_columns(filled: httpx.Client) -> None:

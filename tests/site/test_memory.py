@@ -76,3 +76,5 @@ def test_what_is_recent_is_asked_for_once_a_while_and_without_one_each_time() ->
 
     assert [1, 2] == [memory.recent("version", ask, 0.0) for _ in range(2)]
     assert 1 == len({memory.recent("version", ask, 3600.0) for _ in range(3)})
+    memory.written()
+    assert [4, 4] == [memory.recent("version", ask, 3600.0) for _ in range(2)]
