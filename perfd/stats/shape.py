@@ -16,8 +16,9 @@ from perfd.stats.humps import humps_of
 Floats = NDArray[np.float64]
 
 _CLIP = 3.0
-_NEAR = 6
-"""How far a place may move from where the evidence put it."""
+NEAR = 6
+"""How far a place may move from where the evidence of few nights put it."""
+_ROUNDS = 3
 _RAMP = 32
 """Shorter than this, a rise is a step that took its time, not a drift."""
 
@@ -70,21 +71,21 @@ def _whitened(standard: Floats, phi: float) -> Floats:
     return white
 
 
-def place_of_step(values: Floats, guess: int, noise: Noise, lasting: int) -> int:
-    """The index of the first value at the new level, within six of `guess`; at least `lasting` values stay on either side."""
-    places, likelihood = _places(values, guess, noise, lasting)
-    return int(places[np.argmax(likelihood)]) if len(places) else guess
+def place_of_step(values: Floats, guess: int, noise: Noise, lasting: int, reach: int = NEAR) -> int:
+    """The index of the first value at the new level, within `reach` of `guess`; at least `lasting` values stay on either side."""
+    places = np.arange(max(guess - reach, lasting), min(guess + reach, len(values) - lasting) + 1)
+    place = guess
+    for _ in range(_ROUNDS if len(places) else 0):  # a new place gives new levels, and they may give another place
+        before, after = (robust_level(values[:place], noise.scale), robust_level(values[place:], noise.scale))
+        levels = np.where(np.arange(len(values))[None, :] >= places[:, None], after, before)
+        place = int(places[np.argmax(noise.log_likelihood(values[None, :] - levels))])
+    return place
 
 
-def _places(values: Floats, guess: int, noise: Noise, lasting: int) -> tuple[NDArray[np.intp], Floats]:
-    places = np.arange(max(guess - _NEAR, lasting), min(guess + _NEAR, len(values) - lasting) + 1)
-    before, after = (robust_level(values[:guess], noise.scale), robust_level(values[guess:], noise.scale))
-    levels = np.where(np.arange(len(values))[None, :] >= places[:, None], after, before)
-    return places, noise.log_likelihood(values[None, :] - levels)
+def step_over_drift(values: Floats, scale: float, phi: float, lasting: int) -> tuple[float, Floats]:
+    """How much likelier a step makes `values` than a level that begins to slope, and what the best slope leaves of them.
 
-
-def step_over_drift(values: Floats, scale: float, phi: float, lasting: int) -> float:
-    """How much likelier a step makes `values` than a level that begins to slope: the logarithm of a Bayes factor.
+    The first is the logarithm of a Bayes factor.
 
     Negative where the slope, which must last for at least 32 values, is the better story. A step may be anywhere and a slope
     may begin anywhere: each is worth what its places are worth on average (Kass and Raftery 1995), not what its best one is, as
@@ -93,12 +94,12 @@ def step_over_drift(values: Floats, scale: float, phi: float, lasting: int) -> f
     """
     n = len(values)
     if n < _RAMP + 2 * lasting:
-        return math.inf
+        return math.inf, values - robust_level(values, scale)
     stepped = _step_residuals(_without_spikes(values, scale), values, lasting)
     sloped = slope_residuals(values, scale, _RAMP)
     best = [rows[np.argmin(np.minimum(np.abs(rows), _CLIP * scale).sum(axis=1))] for rows in (stepped, sloped)]
     both = Noise.of(np.concatenate(best), scale, phi)
-    return _worth(stepped, both) - _worth(sloped, both)
+    return _worth(stepped, both) - _worth(sloped, both), best[1]
 
 
 def _worth(residuals: Floats, noise: Noise) -> float:

@@ -11,16 +11,20 @@ from perfd.stats.history import Histories
 from perfd.stats.mode import seen_before
 from perfd.stats.nights import LASTING
 from perfd.stats.residuals import autocorrelation_of, marginal
-from perfd.stats.shape import Noise, place_of_step, relative_interval, robust_level, spread_of_difference, step_over_drift
+from perfd.stats.shape import NEAR, Noise, place_of_step, relative_interval, robust_level, spread_of_difference, step_over_drift
 from perfd.stats.track import WINDOW, Event, Track
 
 Floats = NDArray[np.float64]
 
-_WAITED, _AGAINST_DRIFT = (8, 11, 24, 30), (0.0, 3.0, 3.0, -1.25)
+_WAITED, _AGAINST_DRIFT = (8, 11, 24, 30), (0.0, 3.0, 3.0, -0.75)
 """How much likelier than a slope a step must be, by the nights that it took: the longest are those that tell both apart."""
-_WANDERS, _REMEMBERS = 5.0, 0.25
-_FOR_DRIFT, _SLOW, _SLOPES = -0.5, 12, 3
+_COUNTS, _USUAL, _AT_MOST = 0.6, 13.0, (-6.0, 3.0)
+"""In the end it counts too how clearly something has changed: a small step has shown that much by then, a drift seldom has."""
+_WANDERS, _REMEMBERS = 10.0, 0.25
+_FOR_DRIFT, _SLOW, _SLOPES = -1.5, 12, 3
 _SETTLES = 20
+_FAR = 15
+"""How far a place may move where many nights tell of it."""
 
 
 @dataclass(frozen=True)
@@ -55,13 +59,14 @@ def step_told(past: Histories, one: int, now: int, found: Evidence, row: int, *,
     shown = _Shown.of(past, one, now, found, row)
     if not _beyond_memory(past, shown, found, row, bar):
         return False
-    margin = step_over_drift(shown.segment, shown.scale, shown.phi, LASTING)
+    margin, sloped = step_over_drift(shown.segment, shown.scale, shown.phi, LASTING)
     track = past.tracks[one]
-    if margin < _against_drift(shown.nights, shown.phi):
+    if margin < _against_drift(shown, autocorrelation_of(sloped / shown.scale, track.memory)):
         _lean(track, shown, margin)
         return False
     noise = past.noise(one, shown.begin, shown.begin + shown.guess, shown.scale, shown.phi)
-    split = place_of_step(shown.segment, shown.guess, noise, LASTING)
+    late = shown.nights > _WAITED[2]  # it may have begun before the nights that evidence looks at
+    split = place_of_step(shown.segment, shown.guess, noise, LASTING, _FAR if late else NEAR)
     before, after = (robust_level(part, shown.scale) for part in (shown.segment[:split], shown.segment[split:]))
     left = (int(past.start[one]), shown.begin + split)
     mode = seen_before(past.values[one], track.levels, left, (before, after), (shown.scale, shown.phi))
@@ -83,7 +88,7 @@ def settle(past: Histories, one: int, length: int, scale: Floats, phi: Floats) -
         begin = max([0, event.index - WINDOW, *(other for other in bounds if other < event.index)])
         end = min([length, event.index + _SETTLES, *(other for other in bounds if other > event.index)])
         noise = past.noise(one, begin, event.index, float(scale[event.flagged_at]), float(phi[event.flagged_at]))
-        split = place_of_step(past.values[one, begin:end], event.index - begin, noise, LASTING)
+        split = place_of_step(past.values[one, begin:end], event.index - begin, noise, LASTING, _FAR)
         track.events[place] = replace(event, index=begin + split)
 
 
@@ -107,9 +112,17 @@ def _beyond_memory(past: Histories, shown: _Shown, found: Evidence, row: int, ba
     return bool(evidence >= step_bars(replace(found, phi=np.full_like(found.phi, phi)), bar)[row])
 
 
-def _against_drift(nights: int, phi: float) -> float:
-    """How much likelier than a slope a step must be; noise that remembers makes slopes of its own, which are no news."""
-    return (1 - phi) * float(np.interp(nights, _WAITED, _AGAINST_DRIFT)) - _WANDERS * max(phi - _REMEMBERS, 0.0)
+def _against_drift(shown: _Shown, remembers: float) -> float:
+    """How much likelier than a slope a step must be.
+
+    Noise that remembers makes slopes of its own, which are no news; but a drift makes noise look as if it remembered. So it is
+    `remembers` that counts, the autocorrelation that is left when the slope is taken out.
+    """
+    phi = min(shown.phi, remembers)
+    late = float(np.interp(shown.nights, _WAITED[2:], [0, 1]))
+    clearly = late * _COUNTS * float(np.clip(shown.evidence - _USUAL, *_AT_MOST))
+    needed = float(np.interp(shown.nights, _WAITED, _AGAINST_DRIFT)) - clearly
+    return (1 - phi) * needed - _WANDERS * max(phi - _REMEMBERS, 0.0)
 
 
 def _lean(track: Track, shown: _Shown, margin: float) -> None:

@@ -204,7 +204,8 @@ def test_a_step_on_a_machine_of_two_states_is_told_within_a_week_of_most_series(
 def drifting(series: int, seed: int) -> Floats:
     rng = np.random.default_rng(seed)
     begin = rng.integers(20, 51, (series, 1))
-    return 100 + rng.normal(size=(series, 150)) + np.clip((np.arange(150)[None, :] - begin) * 0.05, 0, 5)
+    values: Floats = 100 + rng.normal(size=(series, 150)) + np.clip((np.arange(150)[None, :] - begin) * 0.05, 0, 5)
+    return values
 
 
 def test_few_drifts_are_told_as_a_step() -> None:
