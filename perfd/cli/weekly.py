@@ -60,8 +60,8 @@ def owe(context: Context) -> bool:
         return False
     due = last_of_week(now, settings.weekly.day, time.fromisoformat(settings.weekly.at), ZoneInfo(schedule.timezone))
     week = weekly.week_of_day((due - timedelta(days=7)).date())
-    if context.store.outbox.stands(f"{EMAIL}:weekly:{week.name}") or context.store.began_at(now) > due:
-        return False  # a report that was due before perfd began is owed to nobody
+    if context.store.outbox.stands(f"{EMAIL}:weekly:{week.name}") or context.store.began_at(now) >= week.stop:
+        return False  # of a week before perfd began there is nothing to tell
     new = post(context, letter(site_of(context), week))
     if new:
         context.tell.say("clock", f"the report of week {week.name} goes to {', '.join(settings.email_to)}")

@@ -122,10 +122,10 @@ def test_a_letter_that_is_not_taken_is_tried_again_and_says_the_same(service: Se
     assert before in body.get_content().replace("\r\n", "\n")
 
 
-def test_what_was_due_before_perfd_began_is_owed_to_nobody(store: Store, mail: Mailbox) -> None:
+def test_of_weeks_before_perfd_began_nothing_is_sent(store: Store, mail: Mailbox) -> None:
     service = Service(store, settings(mail))
     service.now = DUE + timedelta(hours=1)
-    store.began_at(service.now)
+    store.began_at(DUE - timedelta(minutes=5))
 
     assert 0 == service.tick(minutes=10)
     service.now = DUE + timedelta(days=7)
