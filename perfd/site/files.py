@@ -120,10 +120,12 @@ def beside_file(request: Request, site: Here, ending: Form, chosen: Chosen = Non
 
 @router.get("/devices.{ending:form}")
 def device_list_file(request: Request, site: Here, ending: Form) -> Response:
-    """Every device and how it stands."""
+    """Every device (in that `state`) and how it stands."""
+    state = text(request, "state")
 
     def make() -> Table:
-        return sheet("devices", service.DeviceLine, map(service.device, site.store.devices.rows()))
+        rows = (row for row in site.store.devices.rows() if state in {"", row.state})
+        return sheet("devices", service.DeviceLine, map(service.device, rows))
 
     return only(request, make, ending)
 

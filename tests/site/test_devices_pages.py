@@ -79,3 +79,7 @@ def test_devices_are_narrowed_to_a_state_and_paged(filled: httpx.Client) -> None
     assert f"1 to 1 of {total}" in words(first)
     assert "No device is quarantined." in words(filled.get("/devices?state=quarantined").text)
     assert 400 == filled.get("/devices?state=lost").status_code
+    assert [total + 1, 1] == [
+        len(filled.get(f"/devices.csv?state={state}").text.splitlines()) for state in ("ready", "quarantined")
+    ]
+    assert "/devices.csv?state=ready" in filled.get("/devices?state=ready").text
