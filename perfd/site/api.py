@@ -71,7 +71,7 @@ def one_series(request: Request, series_id: SeriesId, site: Here, window: AskedW
     """
 
     def make() -> Response:
-        page = series.find(site, series_id, 1)
+        page = series.find(site, series_id, 0)
         return json_text(documents.series(page, site.store.pages.series_columns(series_id, window), window))
 
     return kept(request, site.store.pages.version([series_id]), make)

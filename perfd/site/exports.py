@@ -104,7 +104,7 @@ def one_series(request: Request, site: Here, series_id: SeriesId, ending: Form, 
     """Every Point of one Series, from `start` up to `stop`."""
 
     def make() -> Response:
-        find(site, series_id, 1)
+        find(site, series_id, 0)
         return written(_points(site, [series_id], window)(), ending)
 
     return kept(request, site.store.pages.version([series_id]), make)
@@ -161,7 +161,7 @@ def _picture(site: Site, ids: Sequence[int], window: Window) -> Response:
 def picture(site: Site, ids: Sequence[int], window: Window) -> bytes:
     """These Series below one another, as PNG."""
     histories = site.store.judgements.histories(list(ids), tables.MOST_POINTS)
-    return series_png([_view(find(site, one, 1), found, window) for one, found in histories.items()])
+    return series_png([_view(find(site, one, 0), found, window) for one, found in histories.items()])
 
 
 def _view(page: SeriesPage, found: History, window: Window) -> SeriesView:

@@ -29,7 +29,7 @@ def series_file(request: Request, site: Here, series_id: SeriesId, name: str, en
     """A table of one Series: its Changes."""
 
     def changes() -> Table:
-        page = find_series(site, series_id, 1)
+        page = find_series(site, series_id, 0)
         return sheet("changes", judged.ChangeLine, (judged.change(page.info, one) for one in page.changes))
 
     return answer(request, {"changes": changes}, name, ending)

@@ -57,7 +57,7 @@ def page(connection: Connection, series_id: int, last: int | None) -> SeriesPage
     return SeriesPage(
         info=reading.as_series(row),
         workload=_workload(row),
-        points=tuple(map(_line, connection.execute(_LAST, asked | {"last": last}))),
+        points=() if last == 0 else tuple(map(_line, connection.execute(_LAST, asked | {"last": last}))),
         total=total,
         extent=tuple(value for value in extent if value is not None),
         changes=changes,
