@@ -104,6 +104,7 @@ def facts(verdict: Verdict) -> list[tuple[str, str]]:
         ("Judged by", f"{verdict.detector}, on {sentences.plural(verdict.n, 'Point')}"),
         ("Effect", f"{percent(verdict.effect)} {percents(verdict.interval)}" if verdict.effect is not None else ""),
         ("Bar", percent(verdict.bar).lstrip("+") if verdict.bar is not None else ""),
+        ("q, among all Series of that night", f"{verdict.q:.2g}" if verdict.q is not None else ""),
         ("Noise from night to night", percent(verdict.noise).lstrip("+") if verdict.noise is not None else ""),
         ("Smallest effect found with 90 % power", _mde(verdict)),
     ]

@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime
 from perfd.domain.build import BuildSpec
 from perfd.domain.results import MetricSamples
 from perfd.domain.table import Kind, Table, table
+from perfd.domain.verdict import Verdict
 from perfd.errors import BadInputError
 from perfd.store import SeriesFilter, Store
 from perfd.store.pages import Question
@@ -17,6 +18,12 @@ MOST_SERIES = 100_000
 IDENTITY = {
     "series": W, "subject": T, "branch": T, "suite": T, "workload": T, "class": T, "metric": T, "unit": T, "better": T,
     "model": T, "quantisation": T, "parallelism": T, "device_class": T,
+}  # fmt: skip
+MDE = (4, 7, 14)
+"""Nights after a change, of the smallest effects that would have been found by then."""
+VERDICT = {
+    "verdict": T, "effect": N, "effect_low": N, "effect_high": N, "bar": N, "q": N, "noise": N, "judged_on": W,
+    **{f"mde_{nights}": N for nights in MDE},
 }  # fmt: skip
 RUN = {
     "run": T, "occasion": T, "subject": T, "revision": T, "build": T, "suite": T, "workload": T, "class": T, "model": T,
@@ -40,7 +47,7 @@ def _series(rows: Iterable[SeriesRow]) -> Table:
     columns = IDENTITY | {"value": N, "low": N, "high": N, "n": W, "revision": T, "run": T, "measured_at": AT, "previous": N}
     return table(
         "series",
-        columns | {"verdict": T, "effect": N, "bar": N, "noise": N},
+        columns | VERDICT,
         (
             (
                 *_identity(row.info),
@@ -51,15 +58,20 @@ def _series(rows: Iterable[SeriesRow]) -> Table:
                 row.latest.point.run,
                 row.latest.point.measured_at,
                 row.previous.point.value if row.previous else None,
-                *(
-                    (row.verdict.outcome.value, row.verdict.effect, row.verdict.bar, row.verdict.noise)
-                    if row.verdict
-                    else (None,) * 4
-                ),
+                *_verdict(row.verdict),
             )
             for row in rows
         ),
     )
+
+
+def _verdict(verdict: Verdict | None) -> tuple[str | float | None, ...]:
+    """The columns of `VERDICT`."""
+    if verdict is None:
+        return (None,) * len(VERDICT)
+    low, high = verdict.interval or (None, None)
+    held = (verdict.bar, verdict.q, verdict.noise, verdict.n)
+    return verdict.outcome.value, verdict.effect, low, high, *held, *(verdict.mde.get(nights) for nights in MDE)
 
 
 def points(store: Store, ids: Iterable[int], start: int = 0, stop: int | None = None) -> Table:

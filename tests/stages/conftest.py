@@ -1,5 +1,5 @@
 import sys
 from pathlib import Path
 
-for beside in ("store", "bench"):
-    sys.path.append(str(Path(__file__).parents[1] / beside))  # store_world and nvml_stand_in serve here too
+for beside in ("store", "bench", "site"):
+    sys.path.append(str(Path(__file__).parents[1] / beside))  # store_world, nvml_stand_in and served_site serve here too
