@@ -19,7 +19,7 @@ from perfd.site.numbers import scale_of
 from perfd.site.parameters import MOST_CHARACTERS, Limit, Offset, linker
 from perfd.site.sentences import plural
 from perfd.site.site import Here, Site
-from perfd.site.templates import short
+from perfd.site.templates import short, utc
 from perfd.site.troubles import NotHereError
 from perfd.store.pages import OccasionFilter
 from perfd.store.records import ArmSamples, OccasionRow, OccasionSummary, RunRow
@@ -53,7 +53,7 @@ def _list(request: Request, site: Site, offset: int, limit: int) -> HTMLResponse
     named = {part: site.memory.fact(("paired", part, version), partial(site.store.pages.paired, part)) for part in SIDES}
     return site.pages.show(
         "comparisons.html",
-        nights=[row.occasion.nominal_at for row in site.store.pages.nights(NIGHTS)],
+        days=list(dict.fromkeys(utc(row.occasion.nominal_at, "day") for row in site.store.pages.nights(NIGHTS))),
         sides=[(part, word, named[part]) for part, word in SIDES.items() if named[part]],
         here="/compare",
         sentence=f"{plural(total, 'comparison')} measured or under way." if total else "No comparison has been measured yet.",

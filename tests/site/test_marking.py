@@ -120,6 +120,12 @@ def test_only_what_has_something_beside_it_is_offered_for_comparison(several: ht
     assert "Compare two engines" not in alone  # an engine and Kernels, which have no Workload in common
 
 
+def test_a_day_of_two_nights_is_offered_once(quantised: httpx.Client) -> None:
+    days = re.findall(r'<option value="(2026-03-\d\d)"', quantised.get("/compare").text)
+
+    assert [f"2026-03-0{day}" for day in (6, 5, 4, 3, 2, 1)] * 2 == days
+
+
 def test_two_engines_lead_from_each_number_to_its_own_run(several: httpx.Client) -> None:
     page = several.get("/compare?by=subject&base=llamacpp&head=vllm&metric=ttft_s").text
     base, head = re.findall(r'<a class="how" href="([^"]+)"', page)
