@@ -37,14 +37,12 @@ class Noise:
     phi: float
     table: NDArray[np.float32]
     """(BINS,), see density.py."""
-    two_states: bool = False
 
     @classmethod
     def of(cls, residual: Floats, scale: float, phi: float) -> "Noise":
         """The noise that these residuals, oldest first, show."""
         bins = to_bins(_whitened(residual[None, :] / scale, phi).astype(np.float32))
-        every = np.ones_like(bins, dtype=np.bool_)
-        return cls(scale, phi, log_density(bins, every)[0], bool(humps_of(histogram(bins, every)).clear[0]))
+        return cls(scale, phi, log_density(bins, np.ones_like(bins, dtype=np.bool_))[0])
 
     def log_likelihood(self, residual: Floats) -> Floats:
         """The log-density of each row of residuals, (rows, nights) to (rows,)."""
@@ -85,12 +83,11 @@ def place_of_step(values: Floats, guess: int, noise: Noise, lasting: int, reach:
 def step_over_drift(values: Floats, scale: float, phi: float, lasting: int) -> tuple[float, Floats]:
     """How much likelier a step makes `values` than a level that begins to slope, and what the best slope leaves of them.
 
-    The first is the logarithm of a Bayes factor.
-
-    Negative where the slope, which must last for at least 32 values, is the better story. A step may be anywhere and a slope
-    may begin anywhere: each is worth what its places are worth on average (Kass and Raftery 1995), not what its best one is, as
-    a step that fits at one place only and a slope that fits from many are not alike. Both are held to the noise that both
-    leave together: the noise that is left by one of them would be its advocate.
+    The first is the logarithm of a Bayes factor: negative where the slope, which must last for at least 32 values, is the better
+    story. A step may be anywhere and a slope may begin anywhere: each is worth what its places are worth on average (Kass and
+    Raftery 1995), not what its best one is, as a step that fits at one place only and a slope that fits from many are not alike.
+    Both are held to one Gaussian that is cut at three standard deviations, or, where the step leaves noise of two states, to the
+    density of what both leave together.
     """
     n = len(values)
     if n < _RAMP + 2 * lasting:
@@ -99,12 +96,17 @@ def step_over_drift(values: Floats, scale: float, phi: float, lasting: int) -> t
     sloped = slope_residuals(values, scale, _RAMP)
     best = [rows[np.argmin(np.minimum(np.abs(rows), _CLIP * scale).sum(axis=1))] for rows in (stepped, sloped)]
     both = Noise.of(np.concatenate(best), scale, phi)
-    return _worth(stepped, both) - _worth(sloped, both), best[1]
+    likelihood = both.log_likelihood if _of_two_states(best[0] / scale) else both.gaussian
+    return _mean(likelihood(stepped)) - _mean(likelihood(sloped)), best[1]
 
 
-def _worth(residuals: Floats, noise: Noise) -> float:
-    """The logarithm of the mean likelihood of rows of residuals."""
-    likelihood = noise.log_likelihood(residuals) if noise.two_states else noise.gaussian(residuals)
+def _of_two_states(standard: Floats) -> bool:
+    bins = to_bins(standard[None, :].astype(np.float32))
+    return bool(humps_of(histogram(bins, np.ones_like(bins, dtype=np.bool_))).clear[0])
+
+
+def _mean(likelihood: Floats) -> float:
+    """The logarithm of the mean of what these are the logarithms of."""
     best = float(likelihood.max())
     return best + math.log(float(np.exp(likelihood - best).mean()))
 

@@ -55,6 +55,15 @@ def test_a_constant_series_shows_one_tick_and_no_blip() -> None:
     assert [] == events(blip)
 
 
+def test_a_series_that_was_constant_for_long_shows_a_tick_on_the_fourth_night() -> None:
+    values = np.full(120, 100.0)
+    values[100:] = 100.5
+
+    (found,) = events(values)
+
+    assert (100, 103) == (found.index, found.flagged_at)
+
+
 def test_nothing_is_found_in_a_constant_series() -> None:
     assert [] == events(np.full(300, 7.0))
 
