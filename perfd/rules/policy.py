@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-DETECTOR = "evidence/3"
+DETECTOR = "evidence/4"
 """Name and version of the rule that decides."""
 
 
