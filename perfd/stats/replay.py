@@ -17,7 +17,7 @@ from perfd.stats.history import Histories
 from perfd.stats.step import settle as settle_steps
 from perfd.stats.step import step_told
 from perfd.stats.track import Replay, Track
-from perfd.stats.variance import variance_told
+from perfd.stats.variance import variance_told, young, young_spread_told
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -80,16 +80,19 @@ class _Replayer:
         due = night < self.lengths[series][:, None]
         who, when = np.broadcast_to(series[:, None], night.shape)[due], night[due]
         found = examine(*self.past.windows(who, when), self.past.memory[who])
+        fresh = young(self.past, who, when)
         step, spread = (found.step >= step_bars(found, self.bar), uneven(found, self.spread_bar))
         self._record(who, when, found)
         cursor[series] += due.sum(axis=1)
         taken: set[int] = set()
-        for row in np.flatnonzero(step | spread | ((found.phi >= REMEMBERS) & (found.step >= SHOWN))):
+        for row in np.flatnonzero(step | spread | fresh | ((found.phi >= REMEMBERS) & (found.step >= SHOWN))):
             one, now = int(who[row]), int(when[row])
             if one in taken:
                 continue
-            if (step[row] and step_told(self.past, one, now, found, int(row), bar=self.bar)) or (
-                spread[row] and not step[row] and variance_told(self.past, one, now, found, int(row))
+            if (
+                (step[row] and step_told(self.past, one, now, found, int(row), bar=self.bar))
+                or (spread[row] and not step[row] and variance_told(self.past, one, now, found, int(row)))
+                or (fresh[row] and young_spread_told(self.past, one, now))
             ):
                 taken.add(one)
                 cursor[one] = now + 1

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from perfd.stats.density import histogram, log_density, to_bins
+from perfd.stats.density import histogram, log_density, to_bins, widened
 from perfd.stats.humps import humps_of
 
 Floats = NDArray[np.float64]
@@ -21,6 +21,10 @@ NEAR = 6
 _ROUNDS = 3
 _RAMP = 32
 """Shorter than this, a rise is a step that took its time, not a drift."""
+_WIDER = (1.75, 2.5, 3.5)
+"""How many times as wide a spread is tried."""
+_LEAST_GAIN, _MOST_GAIN = -2.5, 3.5
+"""What a single night may say of a wider spread."""
 
 
 def robust_level(values: Floats, scale: float) -> float:
@@ -60,6 +64,24 @@ class Noise:
         levels = np.where(np.arange(len(values)) >= guess, after, before)
         likelihoods = self.log_likelihood(np.stack([values - levels, values - before]))
         return float(likelihoods[0] - likelihoods[1])
+
+    def over_wider(self, values: Floats, guess: int, before: float, after: float) -> float:
+        """How much likelier a step at `guess` makes what follows than a wider spread around the level before."""
+        levels = np.where(np.arange(len(values)) >= guess, after, before)
+        placed = np.stack([values - levels, values - before]) / self.scale
+        step, plain = to_bins(_whitened(placed, self.phi).astype(np.float32))[:, guess:]
+        spread = max(float(widened(self.table[None, :], factor)[0, plain].sum()) for factor in _WIDER)
+        return float(self.table[step].sum()) - spread
+
+    def gain_of_wider(self, residual: Floats) -> Floats:
+        """What each residual says of a wider spread, whitened, for the best factor: log-likelihood ratios, clipped."""
+        bins = to_bins(_whitened(residual[None, :] / self.scale, self.phi).astype(np.float32))[0]
+        gains = [
+            np.clip(widened(self.table[None, :], factor)[0, bins] - self.table[bins], _LEAST_GAIN, _MOST_GAIN)
+            for factor in _WIDER
+        ]
+        best: Floats = max(gains, key=lambda gain: float(gain.sum()))
+        return best
 
 
 def _whitened(standard: Floats, phi: float) -> Floats:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perfd.stats.density import BINS, CENTRE, look_up, to_bins
+from perfd.stats.density import look_up, to_bins, widened
 from perfd.stats.nights import LASTING, NIGHTS, NOISE_UNKNOWN
 
 Floats = NDArray[np.floating[Any]]
@@ -16,15 +16,17 @@ Singles = NDArray[np.floating[Any]]
 Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
-_SPREAD_NIGHTS = (8, 9, 10, 12, 14, 17, 20, 25, 30)
+_SPREAD_NIGHTS = (5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 25, 30)
 _SPREAD_FACTORS = (1.75, 2.5, 3.5, 0.6, 0.35)
 _LEAST_GAIN, _MOST_GAIN = -2.5, 3.5
 """What a single night may say of a spread."""
 _MOST_WIDER = 1.1
 """Standard deviations that half the nights must be off, so that outliers alone are no wider spread."""
-_UNREST, _BEYOND_SPIKE = (3.0, 8.5), (4.5, 0.0)
+_OWN = 2.0
+"""What nights of a wider spread must say of it around their own median."""
+_UNREST, _BEYOND_SPIKE = (2.0, 7.5), (4.5, 0.0)
 """What the nights must still say of a spread without the three in a row that say most: less the more restless they are."""
-_HEAVY_UNREST = 4.3
+_HEAVY_UNREST = 3.4
 """Restless nights count for no more than that where tails are heavy, as those make them too."""
 _LIGHT, _UNSEEN_NIGHTS = 0.015, 0.7
 """Share of nights beyond three standard deviations up to which tails are light, and how many more a short reference hides."""
@@ -73,9 +75,9 @@ def restlessness(unrest: Floats, heavy: Floats, noise_n: Ints) -> Floats:
 def best_spread(white: Singles, table: Singles, held: Ints, noise_n: Ints, restless: Floats) -> tuple[Floats, Ints]:
     """The best log-likelihood ratio of a spread that grew (or shrank: negative) by a factor, and its nights.
 
-    The newest nights are looked at around the old level and around their own median; the smaller evidence counts, so that a step
-    is none. No single night says more than `_MOST_GAIN`, half the nights must be off, and the others must say so too without
-    the three in a row that say most: outliers and spikes are none either.
+    A step is no wider spread: around their own median the nights must say so too, if less. No single night says more than
+    `_MOST_GAIN`, half the nights must be off, and the others must say so without the three in a row that say most: outliers and
+    spikes are none either. A spread that fell must be shown around the level and around the nights' own median alike.
     """
     beyond_spike = np.interp(restless, _UNREST, _BEYOND_SPIKE)
     gains = [(factor, _gain_of_spread(table, factor)) for factor in _SPREAD_FACTORS]
@@ -85,32 +87,34 @@ def best_spread(white: Singles, table: Singles, held: Ints, noise_n: Ints, restl
         if m > white.shape[1]:
             break
         newest = white[:, -m:]
-        around = (newest, newest - np.median(newest, axis=1, keepdims=True))
-        places = [to_bins(one.astype(np.float32)) for one in around]
-        most = np.median(np.abs(around[1]), axis=1) >= _MOST_WIDER
+        apart = newest - np.median(newest, axis=1, keepdims=True)
+        places, own_places = to_bins(newest), to_bins(apart.astype(np.float32))
+        most = np.median(np.abs(apart), axis=1) >= _MOST_WIDER
         for factor, gain in gains:
-            total, lasts = (np.full(len(white), np.inf), np.ones(len(white), dtype=np.bool_))
-            for one in places:
-                told = look_up(gain, one)
-                total = np.minimum(total, told.sum(axis=1))
-                three = told[:, 2:] + told[:, 1:-1] + told[:, :-2]
-                lasts &= told.sum(axis=1) - three.max(axis=1) >= beyond_spike
+            told, own = look_up(gain, places), look_up(gain, own_places)
+            total, own_total = told.sum(axis=1), own.sum(axis=1)
+            lasts = total - _three(told) >= beyond_spike
             if factor > 1:
-                lasts &= most
-            score = np.where((m <= held) & lasts, total * noise_n / (noise_n + NOISE_UNKNOWN + m / 4), 0)
+                fine = lasts & most & (own_total >= _OWN)
+            else:
+                fine = lasts & (own_total - _three(own) >= beyond_spike)
+                total = np.minimum(total, own_total)
+            score = np.where((m <= held) & fine, total * noise_n / (noise_n + NOISE_UNKNOWN + m / 4), 0)
             better = score > np.abs(best)
             best = np.where(better, np.sign(factor - 1) * score, best)
             best_nights = np.where(better, m, best_nights)
     return best.astype(np.float64), best_nights
 
 
+def _three(told: Singles) -> Singles:
+    """What the three nights in a row that say most say."""
+    most: Singles = (told[:, 2:] + told[:, 1:-1] + told[:, :-2]).max(axis=1)
+    return most
+
+
 def _gain_of_spread(table: Singles, factor: float) -> Singles:
     """By bin, the log-likelihood ratio of noise `factor` times as wide, clipped."""
-    nearer = np.rint((np.arange(BINS) - CENTRE) / factor)
-    source = np.clip(nearer, -CENTRE, CENTRE).astype(np.intp) + CENTRE
-    wide = table[:, source]
-    wide = wide - np.log(np.exp(wide).sum(axis=1, keepdims=True))
-    gain: Singles = np.clip(wide - table, _LEAST_GAIN, _MOST_GAIN)
+    gain: Singles = np.clip(widened(table, factor) - table, _LEAST_GAIN, _MOST_GAIN)
     return gain
 
 

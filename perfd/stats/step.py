@@ -25,6 +25,8 @@ _FOR_DRIFT, _SLOW, _SLOPES = -1.5, 12, 3
 _SETTLES = 20
 _FAR = 15
 """How far a place may move where many nights tell of it."""
+_OVER_SPREAD = 4.0
+"""How much likelier than a wider spread a step must be."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,9 @@ def step_told(past: Histories, one: int, now: int, found: Evidence, row: int, *,
         _lean(track, shown, margin)
         return False
     noise = past.noise(one, shown.begin, shown.begin + shown.guess, shown.scale, shown.phi)
+    newest = robust_level(shown.segment[shown.guess :], shown.scale)
+    if noise.over_wider(shown.segment, shown.guess, shown.level, newest) < _OVER_SPREAD:
+        return False
     late = shown.nights > _WAITED[2]  # it may have begun before the nights that evidence looks at
     split = place_of_step(shown.segment, shown.guess, noise, LASTING, _FAR if late else NEAR)
     before, after = (robust_level(part, shown.scale) for part in (shown.segment[:split], shown.segment[split:]))

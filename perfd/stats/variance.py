@@ -8,14 +8,24 @@ from numpy.typing import NDArray
 from perfd.stats.evidence import Evidence
 from perfd.stats.history import Histories
 from perfd.stats.nights import LASTING
+from perfd.stats.shape import Noise, robust_level
 from perfd.stats.track import Event
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
 
 _RESTLESS_RATIO = 1.6
 _WIDER = 1.5
 _SPIKE = 5.0
 _CLIP = 6.0
+_OVER_STEP = -2.0
+"""How much less likely than a wider spread a step must be where the spread is told."""
+_YOUNG, _OLDER = 8, 20
+"""Nights of a segment while it is asked whether its step brought another spread along."""
+_KNOWN = 40
+"""Nights before it that noise must be known from for that."""
+_BEYOND_SPIKE = 3.0
+"""What a young segment's nights must say without the three in a row that say most."""
 
 
 def variance_told(past: Histories, one: int, now: int, found: Evidence, row: int) -> bool:
@@ -25,13 +35,52 @@ def variance_told(past: Histories, one: int, now: int, found: Evidence, row: int
     old, new = (past.values[one, begin:split] - level, past.values[one, split : now + 1] - level)
     if not _shown(old, new, scale, grew=evidence > 0):
         return False
-    before, after = (max(float(np.std(np.clip(part, -_CLIP * scale, _CLIP * scale))), 1e-12) for part in (old, new))
-    error = 1.96 * math.sqrt(1 / len(old) + 1 / len(new))
-    interval = (after / before * math.exp(-error) - 1, after / before * math.exp(error) - 1)
-    past.tracks[one].events.append(Event("variance", split, now, before, after, interval, abs(evidence)))
+    noise = past.noise(one, begin, split, scale, float(found.phi[row]))
+    if evidence > 0 and noise.over_wider(np.concatenate([old, new]), len(old), 0.0, robust_level(new, scale)) > _OVER_STEP:
+        return False
+    past.tracks[one].events.append(_event((split, now), (old, new), scale, abs(evidence)))
     past.close(one, split, level, float(found.phi[row]))
     past.forget_noise(one, split)
     return True
+
+
+def young(past: Histories, who: Ints, when: Ints) -> NDArray[np.bool_]:
+    """Where a segment is young enough to be asked whether its step brought another spread along."""
+    age, start = when + 1 - past.start[who], past.start[who]
+    asked: NDArray[np.bool_] = (age >= _YOUNG) & (age < _OLDER) & (start - past.noise_start[who] >= _KNOWN)
+    return asked
+
+
+def young_spread_told(past: Histories, one: int, now: int) -> bool:
+    """Whether the nights since a step of Series `one` lie further apart than those before ever did: a step and another spread.
+
+    A step is sometimes the first that is seen of a wider spread, and its segment is too young to hold nights out of it: the
+    nights before tell what noise was.
+    """
+    start, track = int(past.start[one]), past.tracks[one]
+    new, closed = past.values[one, start : now + 1], past.left(one, start, now + 1)
+    if len(closed) < _KNOWN:
+        return False
+    scale = max(1.4826 * float(np.median(np.abs(closed))), 1e-6 * abs(float(np.median(new))), 1e-12)
+    noise = Noise.of(closed, scale, track.memory)
+    own = new - np.median(new)
+    if _restlessness(new) < _RESTLESS_RATIO * _restlessness(closed) or _spiked(own, scale) or not _wider(own, closed, scale):
+        return False
+    gain = noise.gain_of_wider(own)
+    three = np.convolve(gain, np.ones(LASTING - 1), "valid").max()
+    if gain.sum() - three < _BEYOND_SPIKE:
+        return False
+    track.events.append(_event((start, now), (closed, own), scale, float(gain.sum())))
+    past.forget_noise(one, start)
+    return True
+
+
+def _event(nights: tuple[int, int], parts: tuple[Floats, Floats], scale: float, evidence: float) -> Event:
+    """The change of spread between `parts`, distances from their levels; `nights` are the first of the newer part and tonight."""
+    before, after = (max(float(np.std(np.clip(part, -_CLIP * scale, _CLIP * scale))), 1e-12) for part in parts)
+    error = 1.96 * math.sqrt(sum(1 / len(part) for part in parts))
+    interval = (after / before * math.exp(-error) - 1, after / before * math.exp(error) - 1)
+    return Event("variance", *nights, before, after, interval, evidence)
 
 
 def _shown(old: Floats, new: Floats, scale: float, *, grew: bool) -> bool:

@@ -188,7 +188,7 @@ def test_a_spread_three_times_as_wide_is_told_within_fifteen_nights_of_most_seri
 
     found = replay(100 + values, np.full(200, 96))
 
-    assert sum(any(event.kind == "variance" for event in track.events) for track in found.tracks) >= 130
+    assert sum(any(event.kind == "variance" for event in track.events) for track in found.tracks) >= 150
 
 
 def test_a_large_step_is_a_suspect_on_its_first_night_whatever_the_scale_happened_to_be() -> None:
@@ -231,3 +231,23 @@ def test_a_small_step_that_looked_like_a_drift_is_told_once_it_has_lasted() -> N
 
     near = [any(event.kind == "step" and abs(event.index - 90) <= 5 for event in track.events) for track in found.tracks]
     assert sum(near) >= 188
+
+
+def test_a_step_that_comes_with_a_wider_spread_is_told_with_it() -> None:
+    values = np.random.default_rng(26).normal(size=(100, 110))
+    values[:, 80:] = 3 * values[:, 80:] + 4
+
+    found = replay(100 + values, np.full(100, 110))
+
+    assert sum(any(event.kind == "variance" for event in track.events) for track in found.tracks) >= 70
+
+
+def test_a_machine_that_stays_in_either_of_two_states_for_days_gives_no_commit_the_blame_later() -> None:
+    rng = np.random.default_rng(28)
+    state = np.cumsum(rng.random((60, 300)) < 1 / 14, axis=1) % 2
+
+    found = replay(100 + rng.normal(size=(60, 300)) + 4 * state, np.full(60, 300))
+
+    late = [event.kind for track in found.tracks for event in track.events if event.flagged_at >= 100]
+    assert 100 < late.count("mode")
+    assert late.count("step") <= 6
