@@ -4,12 +4,14 @@ import json
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import httpx
 import pytest
 from served_site import served
 from site_history import FIRST_NIGHT, History
+from sqlalchemy import Engine, event
 
 from perfd.store import Store
 
@@ -123,6 +125,36 @@ def test_two_nights_are_compared_series_by_series(filled: httpx.Client) -> None:
     assert any(abs(one["effect"]) > 0.05 for one in answer["series"])
     assert "The night of 2026-03-16 against the night of 2026-03-01" in page
     assert "within the bar" in page
+
+
+@pytest.mark.parametrize(
+    ("address", "most"),
+    [
+        ("/", 24),
+        ("/?class=chat", 24),
+        ("/explore", 4),
+        ("/api/v1/latest", 2),
+        ("/api/v1/series", 4),
+        ("/api/v1/points?series=1", 2),
+        ("/api/v1/points?series=1,2,3,4,5", 2),
+        ("/charts?series=1,2,3,4,5", 4),
+        ("/compare?base=2026-03-01&head=2026-03-16", 6),
+    ],
+)
+def test_an_answer_made_anew_asks_few_questions_however_much_it_shows(filled_store: Store, address: str, most: int) -> None:
+    with served(filled_store) as url, httpx.Client(base_url=url, timeout=60) as client:
+        client.get("/explore").raise_for_status()  # the order of all Series and the choices are remembered
+        asked: list[str] = []
+        note = partial(_note, asked)
+        event.listen(Engine, "before_cursor_execute", note)
+        client.get(address).raise_for_status()
+        event.remove(Engine, "before_cursor_execute", note)
+
+    assert 0 < len(asked) <= most, asked
+
+
+def _note(asked: list[str], *given: Any) -> None:
+    asked.append(given[2])
 
 
 @pytest.mark.parametrize("page", ["offset=1&limit=2", "apart=within the bar&offset=1", "offset=5000"])
