@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from alembic import command
 from sqlalchemy import create_engine, make_url, text
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.pool import NullPool
@@ -62,6 +63,25 @@ def test_a_database_without_tables_is_told_to_upgrade(empty_url: str) -> None:
     migrate.upgrade(empty_url)
     migrate.upgrade(empty_url)
     migrate.check(empty_url)
+
+
+def test_points_of_an_older_schema_are_read_from_the_index_alone_after_the_upgrade(empty_url: str) -> None:
+    engine = create_engine(empty_url, poolclass=NullPool)
+    with engine.begin() as connection:
+        command.upgrade(migrate.config(connection), "0013")
+    names = (
+        "series_id, run_id, build_id, revision_id, occasion_id, device_id, ordinal, measured_at, value, n, hardware_hash, epoch"
+    )
+    three = "SELECT 1, place, 1, 1, 1, 1, place, now(), 0.5, 1, 'H200', 'driver ' || place FROM generate_series(1, 3) AS place"
+    execute(empty_url, "SET session_replication_role = replica", f"INSERT INTO point ({names}) {three}")  # noqa: S608  # its own words
+
+    migrate.upgrade(empty_url)
+
+    with engine.connect() as connection:
+        seen = connection.execute(text("SELECT relallvisible, relpages FROM pg_class WHERE relname = 'point'")).one()
+        marks = connection.execute(text("SELECT count(DISTINCT hardware_mark), count(DISTINCT epoch_mark) FROM point")).one()
+    assert (1, 1) == tuple(seen)
+    assert (1, 3) == tuple(marks)
 
 
 def test_two_upgrades_at_once_are_one(empty_url: str) -> None:
