@@ -97,7 +97,7 @@ def _judge(
     times = series * harmonic(series)
     levels = levels_of(found, [alike[key].values for key in keys], [touched[key].policy for key in keys])
     return {
-        key: _answered(Seen(alike[key], found, row, (), levels[row]), touched[key], memories[row], answers[row], times)
+        key: _answered(Seen(alike[key], found, row, [], levels[row]), touched[key], memories[row], answers[row], times)
         for row, key in enumerate(keys)
     }
 
@@ -142,9 +142,10 @@ def _answered(seen: Seen, one: Touched, memory: Memory, answers: Mapping[int, Ch
     track.events = [replace(event, flagged_at=last) if event.index in now_told else event for event in track.events]
     waiting = frozenset((memory.waiting | answers.keys()) - now_told)
     changes = [_as_answered(change, answers, waiting, last) for change in changes_of(seen.found, alike.values, seen.row)]
-    whole = replace(seen, changes=blamed(changes, alike.points, one.policy))
-    judgement = conclude(whole, one.metric, one.policy, 1.0 if answers else times)
-    return Judged(judgement, to_store(seen.found, seen.row, replace(memory, waiting=waiting), alike.points, alike.values))
+    seen = Seen(alike, seen.found, seen.row, blamed(changes, alike.points, one.policy), seen.level)
+    judgement = conclude(seen, one.metric, one.policy, 1.0 if answers else times)
+    memory = Memory(memory.track, memory.suspects, waiting)
+    return Judged(judgement, to_store(seen.found, seen.row, memory, alike.points, alike.values))
 
 
 def _as_answered(change: Change, answers: Mapping[int, Change], waiting: Collection[int], last: int) -> Change:

@@ -5,7 +5,7 @@ Changes of one subject in the same direction at the same Build, or at one so nea
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -106,16 +106,23 @@ class Move:
 
 
 Action: TypeAlias = Open | Join | Move
+_BySeries: TypeAlias = Mapping[int, Sequence[Standing]]
 
 
 def act(standing: Sequence[Standing], known: Sequence[Known]) -> tuple[Action, ...]:
-    """What follows from tonight's Changes; doing it and asking again gives nothing."""
-    return (*_opened(standing, known), *(move for one in known if (move := _moved(one, standing)) is not None))
+    """What follows from tonight's Changes; doing it and asking again gives nothing. There may be thousands of either."""
+    series: dict[int, list[Standing]] = {}
+    for one in standing:
+        series.setdefault(one.series, []).append(one)
+    stood = {one.change: one for one in standing}
+    over = [one for one in standing if one.kind is ChangeKind.TRANSIENT and one.worse]
+    moved = (_moved(one, stood, series, over) for one in known)
+    return (*_opened(standing, series, known), *(move for move in moved if move is not None))
 
 
-def _opened(standing: Sequence[Standing], known: Sequence[Known]) -> Iterator[Action]:
+def _opened(standing: Sequence[Standing], series: _BySeries, known: Sequence[Known]) -> Iterator[Action]:
     new = [one for one in standing if one.worse and one.kind in OPENING and one.regression is None]
-    homes = {one.change: _home(one, standing, known) for one in new}
+    homes = {one.change: _home(one, series[one.series], known) for one in new}
     for regression in dict.fromkeys(home for home in homes.values() if home is not None):
         yield Join(regression, tuple(one.change for one in new if homes[one.change] == regression))
     homeless = [one for one in new if homes[one.change] is None]
@@ -142,14 +149,14 @@ def _near(one: Standing, other: Standing) -> bool:
     return one.subject == other.subject and one.worse == other.worse and abs(one.rank - other.rank) <= NEAR
 
 
-def _home(one: Standing, standing: Sequence[Standing], known: Sequence[Known]) -> int | None:
+def _home(one: Standing, beside: Sequence[Standing], known: Sequence[Known]) -> int | None:
     """The open Regression that the Change belongs to: the nearest, but none in which its own Series already stands."""
     fitting = [
         home
         for home in known
         if home.subject == one.subject
         and (home.build == one.build or abs(home.rank - one.rank) <= NEAR)
-        and not any(other.series == one.series and other.change in home.changes for other in standing)
+        and not any(other.change in home.changes for other in beside)
     ]
     nearest = min(fitting, key=lambda home: (home.build != one.build, abs(home.rank - one.rank)), default=None)
     return None if nearest is None else nearest.regression
@@ -170,12 +177,13 @@ def _open(members: Sequence[Standing]) -> Open:
     return Open(tuple(one.change for one in members), title, state, reason)
 
 
-def _moved(known: Known, standing: Sequence[Standing]) -> Move | None:
-    every = [one for one in standing if one.change in known.changes or _is_end_of(known, one)]
+def _moved(known: Known, stood: Mapping[int, Standing], series: _BySeries, over: Sequence[Standing]) -> Move | None:
+    own = [one for change in known.changes if (one := stood.get(change)) is not None]
+    every = own + [one for one in over if one.change not in known.changes and _is_end_of(known, one)]
     members = [one for one in every if one.kind in OPENING]
     if not members:
         return _vanished(known, every)
-    repaired = [_repair(one, standing) for one in members]
+    repaired = [_repair(one, series[one.series]) for one in members]
     if known.state is not RegressionState.SUSPECT and all(repaired):
         fix = next(one for one in repaired if one is not None)
         back = f"back at the level from before since {brief(fix.revision)} {fix.title}".strip()
@@ -188,8 +196,8 @@ def _moved(known: Known, standing: Sequence[Standing]) -> Move | None:
 
 
 def _is_end_of(known: Known, one: Standing) -> bool:
-    """Whether the nights at the new level are over and were so few that the judge takes them for a spike at that Build."""
-    return one.kind is ChangeKind.TRANSIENT and one.worse and (one.subject, one.build) == (known.subject, known.build)
+    """Whether what was worse and is over, so soon that the judge takes it for a spike, was at that Build."""
+    return (one.subject, one.build) == (known.subject, known.build)
 
 
 def _vanished(known: Known, left: Sequence[Standing]) -> Move | None:
@@ -201,9 +209,9 @@ def _vanished(known: Known, left: Sequence[Standing]) -> Move | None:
     return Move(known.regression, known.state, RegressionState.NOISE, "the nights since do not show it")
 
 
-def _repair(member: Standing, standing: Sequence[Standing]) -> Standing | None:
+def _repair(member: Standing, beside: Sequence[Standing]) -> Standing | None:
     """The later Change of the same Series that undid this one; absent while the Series stays worse."""
-    later = [one for one in standing if one.series == member.series and one.place > member.place and not one.worse]
+    later = [one for one in beside if one.place > member.place and not one.worse]
     return next((one for one in later if one.status is ChangeStatus.DETECTED and _undoes(one, member)), None)
 
 

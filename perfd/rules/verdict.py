@@ -35,22 +35,19 @@ class Seen:
 
 def conclude(seen: Seen, metric: Metric, policy: Policy, times: float = 1.0) -> Judgement:
     """The Verdict, its q so many times what it is for one Series, and the Changes, their places counted among all Points."""
-    verdict = _verdict(seen, metric, policy)
-    if times > 1 and verdict.q is not None:
-        verdict = replace(verdict, q=min(1.0, verdict.q * times))
-    return Judgement(verdict, among_all(seen.changes, seen.alike.places))
+    return Judgement(_verdict(seen, metric, policy, times), among_all(seen.changes, seen.alike.places))
 
 
-def _verdict(seen: Seen, metric: Metric, policy: Policy) -> Verdict:
+def _verdict(seen: Seen, metric: Metric, policy: Policy, times: float) -> Verdict:
     last = len(seen.alike.values) - 1
-    base = _measured(seen.found, seen.row, last)
+    base = _measured(seen.found, seen.row, last, times)
     tonight = [change for change in seen.changes if change.flagged_at == last]
     if tonight:
         return _of_change(base, tonight[-1], seen.alike.points, metric)
     suspects = (change for change in seen.changes if change.status is ChangeStatus.SUSPECT)
     suspect = next((change for change in suspects if change.kind is ChangeKind.STEP), None)
     if suspect is not None:
-        q = base.q if suspect.q is None else suspect.q
+        q = base.q if suspect.q is None else min(1.0, suspect.q * times)
         reason = _waiting(suspect, last, policy)
         return replace(base, reason=reason, effect=suspect.effect, interval=suspect.interval, q=q)
     return _of_level(base, seen, metric, policy)
@@ -64,17 +61,17 @@ def _waiting(suspect: Change, last: int, policy: Policy) -> str:
     return f"{percent(suspect.effect)}, seen for {nights} of the {policy.lasting} nights that tell a step from a spike"
 
 
-def _measured(found: Replay, row: int, last: int) -> Verdict:
+def _measured(found: Replay, row: int, last: int, times: float) -> Verdict:
     """What every Verdict carries: noise, q, the bar, and the smallest effects that would have been found.
 
-    q is the p of the likeliest step that is not told, as long as no other Series is counted.
+    q is so many times the p of the likeliest step that is not told.
     """
     track = found.tracks[row]
     scale, phi, level = (float(array[row, last]) for array in (found.scale, found.phi, found.level))
     unit = abs(level) if level else 1.0
     old = last + 1 - track.start
     noise = scale / unit
-    q = math.exp(-max(float(found.step[row, last]), 0.0))
+    q = min(1.0, math.exp(-max(float(found.step[row, last]), 0.0)) * times)
     known = math.isfinite(noise) and old >= 1
     bar, mde = (bar_of(noise, phi, old), smallest_effects(noise, phi, old)) if known else (None, {})
     return Verdict(Outcome.UNSURE, "", DETECTOR, last + 1, bar=bar, q=q, noise=noise, mde=mde)

@@ -1,8 +1,8 @@
 """judge: the Series that an occasion touched are judged, and Regressions opened, moved and closed."""
 
 from bisect import bisect_left
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from perfd.domain.metric import MetricKind
@@ -32,19 +32,14 @@ class _Tonight:
     """What judging the Series of a night has shown."""
 
     series: set[int] = field(default_factory=set)
-    standing: list[tuple[Standing, int]] = field(default_factory=list)
-    """Every Change, with the ordinal of its Build."""
-    ordinals: dict[str, set[int]] = field(default_factory=dict)
-    """By subject, where the Builds that were measured stand on their branch."""
+    standing: list[Standing] = field(default_factory=list)
+    """Every Change."""
+    orders: dict[str, list[int]] = field(default_factory=dict)
+    """By subject, where the Builds that were measured stand on their branch, in order."""
 
     def rank(self, subject: str, ordinal: int) -> int:
         """A Build's place among those of its subject that were measured."""
-        return bisect_left(sorted(self.ordinals.get(subject, ())), ordinal)
-
-    def ranked(self) -> list[Standing]:
-        """The Changes, each with the place of its Build."""
-        orders = {subject: sorted(ordinals) for subject, ordinals in self.ordinals.items()}
-        return [replace(one, rank=bisect_left(orders[one.subject], ordinal)) for one, ordinal in self.standing]
+        return bisect_left(self.orders.get(subject, []), ordinal)
 
 
 def judge(context: Context) -> bool:
@@ -76,7 +71,8 @@ def _judge_series(context: Context, occasion: Occasion) -> _Tonight:
         plan_baselines(context, occasion, unpinned)
     judge_limits(context, occasion, touched)
     standing = context.store.judgements.standing([series.id for series in touched])
-    tonight, known = _Tonight(), {series.id: series for series in touched}
+    known = {series.id: series for series in touched}
+    tonight = _Tonight(set(known), orders=_orders(known, judged))
     for one in judged:
         _remember(context, tonight, known[one.series_id], one, standing[one.series_id])
     return tonight
@@ -86,43 +82,49 @@ def _remember(
     context: Context, tonight: _Tonight, series: SeriesInfo, judged: SeriesJudgement, standing: Sequence[ChangeRow]
 ) -> None:
     points, noise = judged.points, judged.judgement.verdict.noise
-    tonight.series.add(series.id)
-    tonight.ordinals.setdefault(series.key.subject, set()).update(points.ordinals)
     for place, change in enumerate(standing):
         at = points.runs.index(change.run) if change.run in points.runs else 0
         new = change.worse and change.regression_id is None and change.kind in OPENING
         cause = what_changed(context, points, at) if new else ""
-        told = replace(_stands(series, place, change), noise=noise, nights=len(points) - at, cause=cause)
-        tonight.standing.append((told, change.ordinal))
+        tonight.standing.append(
+            Standing(
+                change=change.id,
+                series=series.id,
+                place=place,
+                subject=series.key.subject,
+                build=change.build,
+                revision=change.revision,
+                title=change.title,
+                label=label(series),
+                kind=change.kind,
+                status=change.status,
+                worse=change.worse,
+                effect=change.effect,
+                before=change.before,
+                after=change.after,
+                relevant=series.metric.relevant,
+                counted=series.metric.kind is MetricKind.STATIC,
+                regression=change.regression_id,
+                rank=tonight.rank(series.key.subject, change.ordinal),
+                noise=noise,
+                nights=len(points) - at,
+                cause=cause,
+            )
+        )
 
 
-def _stands(series: SeriesInfo, place: int, change: ChangeRow) -> Standing:
-    return Standing(
-        change=change.id,
-        series=series.id,
-        place=place,
-        subject=series.key.subject,
-        build=change.build,
-        revision=change.revision,
-        title=change.title,
-        label=label(series),
-        kind=change.kind,
-        status=change.status,
-        worse=change.worse,
-        effect=change.effect,
-        before=change.before,
-        after=change.after,
-        relevant=series.metric.relevant,
-        counted=series.metric.kind is MetricKind.STATIC,
-        regression=change.regression_id,
-    )
+def _orders(known: Mapping[int, SeriesInfo], judged: Sequence[SeriesJudgement]) -> dict[str, list[int]]:
+    ordinals: dict[str, set[int]] = {}
+    for one in judged:
+        ordinals.setdefault(known[one.series_id].key.subject, set()).update(one.points.ordinals)
+    return {subject: sorted(found) for subject, found in ordinals.items()}
 
 
 def _answer(context: Context, occasion: Occasion, tonight: _Tonight) -> None:
     """Regressions follow tonight's Changes; one is only moved by a night that measured its Series."""
     rows = [row for row in context.store.regressions.unanswered() if any(info.id in tonight.series for info, _ in row.members)]
     known = [_known(row, tonight) for row in rows if row.state in OPEN_STATES]
-    for action in act(tonight.ranked(), known):
+    for action in act(tonight.standing, known):
         _do(context, occasion, action)
 
 
