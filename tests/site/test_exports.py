@@ -98,15 +98,6 @@ def test_every_chart_is_a_picture_at_its_address(filled: httpx.Client, address: 
 
 
 @pytest.mark.parametrize(
-    "address", ["/series/1.csv", "/series.csv", "/series/1.png", "/badges/series/1.svg", "/regressions.atom"]
-)
-def test_what_has_not_changed_is_not_sent_again(filled: httpx.Client, address: str) -> None:
-    tag = filled.get(address).headers["etag"]
-
-    assert 304 == filled.get(address, headers={"If-None-Match": tag}).status_code
-
-
-@pytest.mark.parametrize(
     ("address", "status"),
     [("/series/999.csv", 404), ("/series/1.xlsx", 400), ("/runs/zz.csv", 400), ("/compare.csv", 400), ("/series/999.png", 404),
      ("/badges/series/999.svg", 404), ("/badges/subjects/nobody.svg", 404), ("/points.csv?series=x", 400),

@@ -95,7 +95,6 @@ def test_a_file_keeps_its_columns_without_rows(launched: httpx.Client, address: 
 
     assert 200 == answer.status_code, answer.text
     assert len(answer.text.splitlines()[0].split(",")) >= 2
-    assert 304 == launched.get(f"{address}.csv", headers={"If-None-Match": answer.headers["etag"]}).status_code
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,16 @@ def test_what_stands_so_is_not_sent_again(
     assert again.status_code == 304 or again.headers["etag"] != first.headers["etag"]
 
 
+@pytest.mark.parametrize(
+    "address",
+    ["/series/1.csv", "/series/1.png", "/badges/series/1.svg", "/api/v1/series/1", "/charts?series=1", "/api/openapi.json"],
+)
+def test_what_is_made_of_one_series_stands_whatever_else_is_written(filled: httpx.Client, address: str) -> None:
+    tag = filled.get(address).headers["etag"]
+
+    assert 304 == filled.get(address, headers={"If-None-Match": tag}).status_code
+
+
 @pytest.mark.parametrize("address", ["/", "/api/v1/series", "/series.csv", "/kernels", "/status", "/api/openapi.json"])
 def test_who_can_read_gzip_is_sent_it(filled: httpx.Client, address: str) -> None:
     packed, plain = (filled.get(address, headers={"Accept-Encoding": coding}) for coding in ("gzip", "identity"))
