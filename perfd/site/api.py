@@ -10,7 +10,7 @@ from perfd.domain.verdict import OPEN_STATES, RegressionState
 from perfd.errors import BadInputError
 from perfd.site import answers, believed, documents, runs, series
 from perfd.site.answers import told
-from perfd.site.choosing import WORDS, chosen_of
+from perfd.site.choosing import WORDS, Choice, chosen_of
 from perfd.site.comparing import question_of
 from perfd.site.fresh import json_text, kept, this_minute
 from perfd.site.listing import order_of
@@ -58,8 +58,16 @@ def latest(request: Request, site: Here) -> Response:
 
     `previous`, `week_ago` and `month_ago` are earlier values of the same Series; `measured_at` is in Unix seconds.
     """
-    chosen = chosen_of(request)
-    return kept(request, site.store.pages.version(), lambda: json_text(site.store.pages.latest_columns(chosen.series)))
+    chosen, pages = chosen_of(request), site.store.pages
+    version = pages.version()
+
+    def make() -> Response:
+        if chosen != Choice():
+            return json_text(pages.latest_columns(chosen.series))
+        names = site.memory.fact(("names", version.members), pages.latest_names)
+        return json_text(pages.latest_of_all(names) or pages.latest_columns(chosen.series))
+
+    return kept(request, version, make)
 
 
 @router.get("/series/{series_id}", responses=told(answers.OneSeries))

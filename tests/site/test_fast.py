@@ -133,7 +133,7 @@ def test_two_nights_are_compared_series_by_series(filled: httpx.Client) -> None:
         ("/", 24),
         ("/?class=chat", 24),
         ("/explore", 4),
-        ("/api/v1/latest", 2),
+        ("/api/v1/latest", 3),
         ("/api/v1/series", 4),
         ("/api/v1/points?series=1", 2),
         ("/api/v1/points?series=1,2,3,4,5", 2),

@@ -90,6 +90,21 @@ def test_every_write_raises_the_version(world: World) -> None:
     assert world.store.pages.snapshot() == world.store.pages.snapshot()
 
 
+def test_the_columns_of_all_series_are_those_whose_names_are_known_or_none(world: World) -> None:
+    pages = world.store.pages
+    empty = pages.latest_names()
+    assert pages.latest_columns(SeriesFilter()) == pages.latest_of_all(empty)
+    world.measured_night(1.0)
+    assert pages.latest_of_all(empty) is None
+    one = pages.latest_names()
+    world.measured_night(2.0)
+    assert pages.latest_columns(SeriesFilter()) == pages.latest_of_all(one)
+    assert pages.latest_columns(SeriesFilter()) == pages.latest_columns(SeriesFilter(subject="llama"))
+    other = arrival("r", 3.0)
+    world.store.arrivals.take(other, reduced(other.results), world.now)
+    assert pages.latest_of_all(one) is None
+
+
 def test_a_series_that_was_void_and_came_back_has_a_version_it_never_had(world: World) -> None:
     seen = set()
     for number in range(3):

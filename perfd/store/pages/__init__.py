@@ -39,6 +39,7 @@ from perfd.store.pages.across import PARTS
 from perfd.store.pages.chosen import UNJUDGED, SeriesFilter, Version
 from perfd.store.pages.columns import Columns, Window
 from perfd.store.pages.comparing import Apart, Question, Sorting
+from perfd.store.pages.latest_columns import Names
 from perfd.store.pages.occasions import OccasionFilter
 from perfd.store.pages.related import Daily, Pinned, Sibling
 from perfd.store.pages.triage import Commits
@@ -169,6 +170,16 @@ class Pages:
         """The last value of every Series that matches, in columns: one JSON object."""
         with self.engine.begin() as connection:
             return latest_columns.latest(connection, wanted)
+
+    def latest_names(self) -> Names:
+        """What the Series are that have Points: the same as long as the same ones have."""
+        with self.engine.begin() as connection:
+            return latest_columns.names(connection)
+
+    def latest_of_all(self, known: Names) -> str | None:
+        """As `latest_columns`, of all Series with their names known; absent where these are not those that have Points."""
+        with self.engine.begin() as connection:
+            return latest_columns.latest_of_all(connection, known)
 
     def run_list(self, wanted: run_list.RunFilter, offset: int, limit: int) -> tuple[int, tuple[RunRow, ...]]:
         """How many Runs match, and one page of them, the one that was planned last first."""
