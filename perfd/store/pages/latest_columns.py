@@ -73,8 +73,7 @@ def latest_of_all(connection: Connection, known: Names) -> str | None:
 
 def _standing() -> Select[Any]:
     """Every Series that has Points, with its words and its row of series_latest."""
-    found: Select[Any] = reading.series_select().join(tables.series_latest, L.series_id == S.id)
-    return found
+    return reading.series_select().join(tables.series_latest, L.series_id == S.id)
 
 
 def _written(asked: Select[Any], *objects: Mapping[str, str]) -> Select[Any]:
@@ -84,7 +83,7 @@ def _written(asked: Select[Any], *objects: Mapping[str, str]) -> Select[Any]:
     for columns in objects:
         parts = [part for name, own in columns.items() for part in (name, func.array_agg(aggregate_order_by(one[own], one.id)))]
         written.append(func.json_build_object(*parts))
-    return select(*(cast(each, Text) for each in written))
+    return select().add_columns(*(cast(each, Text) for each in written))
 
 
 def _joined(ids: str | None, words: str, numbers: str) -> str:
