@@ -20,6 +20,8 @@ _SPIKE = 5.0
 _CLIP = 6.0
 _OVER_STEP = -2.0
 """How much less likely than a wider spread a step must be where the spread is told."""
+_REMEMBERS, _ON_ITS_WAY = 0.25, 5.0
+"""Where noise remembers, a step waits for a higher bar; nights that say that much of one are not told as a spread meanwhile."""
 _YOUNG, _OLDER = 8, 20
 """Nights of a segment while it is asked whether its step brought another spread along."""
 _KNOWN = 40
@@ -34,6 +36,8 @@ def variance_told(past: Histories, one: int, now: int, found: Evidence, row: int
     level, scale, evidence = (float(found.level[row]), float(found.scale[row]), float(found.spread[row]))
     old, new = (past.values[one, begin:split] - level, past.values[one, split : now + 1] - level)
     if not _shown(old, new, scale, grew=evidence > 0):
+        return False
+    if found.phi[row] >= _REMEMBERS and found.step[row] >= _ON_ITS_WAY:
         return False
     noise = past.noise(one, begin, split, scale, float(found.phi[row]))
     if evidence > 0 and noise.over_wider(np.concatenate([old, new]), len(old), 0.0, robust_level(new, scale)) > _OVER_STEP:
