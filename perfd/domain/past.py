@@ -4,9 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from perfd.domain.run import Point
 
 
@@ -21,7 +18,7 @@ class Past:
     occasions: Sequence[str]
     hardware: Sequence[str]
     epochs: Sequence[str]
-    values: NDArray[np.float64]
+    values: Sequence[float]
 
     @classmethod
     def of(cls, points: "Sequence[Point] | Past") -> "Past":
@@ -36,16 +33,15 @@ class Past:
             occasions=[point.occasion for point in points],
             hardware=[point.hardware_hash for point in points],
             epochs=[point.epoch for point in points],
-            values=np.array([point.value for point in points], dtype=np.float64),
+            values=[point.value for point in points],
         )
 
     def take(self, places: Sequence[int]) -> "Past":
         """The Points at these places, in this order."""
         if places == range(len(self)):
             return self
-        names = [one.name for one in fields(self) if one.name != "values"]
-        columns: dict[str, Any] = {name: [getattr(self, name)[place] for place in places] for name in names}
-        return Past(**columns, values=self.values[np.array(places, dtype=np.intp)])
+        columns: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
+        return Past(**{name: [column[place] for place in places] for name, column in columns.items()})
 
     def __len__(self) -> int:
         return len(self.values)

@@ -31,7 +31,7 @@ class Comparable:
         if past.hardware.count(newest) < len(past):
             places = [place for place, hardware in enumerate(past.hardware) if hardware == newest]
         kept = past.take(places)
-        return cls(kept, places, kept.values)
+        return cls(kept, places, np.array(kept.values, dtype=np.float64))
 
 
 def too_few(all_points: int, alike: int, needed: int) -> Verdict | None:

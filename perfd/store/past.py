@@ -4,6 +4,7 @@ A Series has hundreds of Points and a night ten thousand Series, but Series of o
 Run is read once for all of them. A window comes as two strings of bytes, which cost nothing to take apart.
 """
 
+from array import array
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, text
 
 from perfd.domain.past import Past
-from perfd.store.writing import AnyRow, array
+from perfd.store.writing import AnyRow, ids_text
 
 _WINDOWS = """
     SELECT asked.id, newest.runs, newest.numbers
@@ -41,7 +42,7 @@ Ids: TypeAlias = NDArray[np.int64]
 
 def pasts(connection: Connection, series: Sequence[int], last: int) -> dict[int, Past]:
     """By Series, its last Points in order (by commit, then by occasion), oldest first; a Series without any is empty."""
-    rows = connection.execute(text(_WINDOWS), {"ids": array(series), "last": last}).all()
+    rows = connection.execute(text(_WINDOWS), {"ids": ids_text(series), "last": last}).all()
     measured = _Runs.of(connection, {row.runs for row in rows if row.runs is not None})
     return {row.id: measured.past(row) for row in rows}
 
@@ -57,14 +58,14 @@ class _Runs:
         """What these windows hold."""
         ids = {window: _taken_apart(window, ">i8") for window in windows}
         every = np.unique(np.concatenate([np.array([], dtype=np.int64), *ids.values()]))
-        rows = {row.id: row for row in connection.execute(text(_RUNS), {"ids": array(every.tolist())}).all()}
+        rows = {row.id: row for row in connection.execute(text(_RUNS), {"ids": ids_text(every.tolist())}).all()}
         return cls({window: _columns([rows[run] for run in found.tolist()]) for window, found in ids.items()})
 
     def past(self, row: AnyRow) -> Past:
         """The Past of a row of `_WINDOWS`."""
         if row.runs is None:
             return Past.of(())
-        return Past(**self.columns[row.runs], values=_taken_apart(row.numbers, ">f8"))
+        return Past(**self.columns[row.runs], values=array("d", _taken_apart(row.numbers, ">f8").tobytes()))
 
 
 def _taken_apart(window: bytes, kind: str) -> Any:

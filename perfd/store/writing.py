@@ -105,7 +105,7 @@ def among(column: ColumnElement[int], ids: Iterable[int]) -> ColumnElement[bool]
     return column == func.any(bindparam(None, list(ids), ARRAY(BigInteger)))
 
 
-def array(ids: Iterable[int]) -> str:
+def ids_text(ids: Iterable[int]) -> str:
     """Whole numbers as Postgres reads an array: text, since the driver takes microseconds for each number of a list.
 
     For what is unnested only: Postgres would compare each row with every number of an array that it has to read first.
