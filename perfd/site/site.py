@@ -50,8 +50,8 @@ class Site:
         return f"{self.started} {version}"
 
     def version(self) -> Version:
-        """The version of all Series, at most `recent_s` old."""
-        return self.memory.recent("version", self.store.pages.version, self.recent_s)
+        """The version of all Series, of the moment of `snapshot` or later: a page that is remembered under one is of both."""
+        return self.memory.fact(("version", self.snapshot()), self.store.pages.version)
 
     def snapshot(self) -> str:
         """The version of all that pages show, at most `recent_s` old."""

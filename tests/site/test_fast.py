@@ -13,6 +13,7 @@ from served_site import served
 from site_history import FIRST_NIGHT, History
 from sqlalchemy import Engine, event
 
+from perfd.site import create_app
 from perfd.store import Store
 
 Browse = Callable[[Store], httpx.Client]
@@ -69,6 +70,19 @@ def test_a_write_makes_every_tag_stale(store: Store, browse: Browse) -> None:
 
     for address, tag in tags.items():
         assert 200 == client.get(address, headers={"If-None-Match": tag}).status_code, address
+
+
+def test_what_is_recent_of_series_is_no_older_than_what_is_recent_of_all(store: Store) -> None:
+    site = create_app(store, recent_s=3600.0).state.site
+    history = History(store)
+    history.night(0, kernels=False)
+    before = store.pages.snapshot()
+    version = site.version()
+    history.night(1, kernels=False)
+
+    assert (before, version) == (site.snapshot(), site.version())
+    site.memory.written()
+    assert store.pages.version() == site.version() != version
 
 
 @pytest.mark.parametrize("address", ["/", "/?class=batch", "/explore"])
