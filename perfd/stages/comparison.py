@@ -14,6 +14,7 @@ from perfd.config import GitHubRepository
 from perfd.domain.build import BuildSpec
 from perfd.domain.metric import METRICS, Metric
 from perfd.domain.model import Model
+from perfd.domain.numbers import percents
 from perfd.domain.occasion import Occasion, OccasionState
 from perfd.domain.plan import Plan, PlannedBuild, PlannedRun
 from perfd.domain.purpose import Purpose, purpose_of
@@ -129,15 +130,17 @@ def judge_comparison(context: Context, occasion: Occasion) -> bool:
     found = look(context, occasion)
     if found.owed and not _out_of_time(context, occasion):
         context.store.plans.add(occasion, Plan((), found.owed), frozenset(), context.now())
-        context.tell.say("judge", f"{_undecided(found)} undecided: {len(found.owed)} more runs")
+        context.tell.say("judge", f"{_undecided(found)}: {len(found.owed)} more runs")
         return True
     return context.store.occasions.move(occasion, OccasionState.PLANNED, OccasionState.JUDGED, context.now())
 
 
 def _undecided(found: Comparison) -> str:
-    """The Metrics that more blocks are measured for."""
+    """The Metrics that more blocks are measured for, and how near each is: whoever waits sees whether waiting helps."""
     waited = [line for line in found.lines if line.decision.more and is_waited_for(line.metric)]
-    return ", ".join(f"{line.workload} {line.metric.name}" for line in waited)
+    pairs = max((line.decision.verdict.n for line in waited), default=0)
+    told = (f"{line.workload} {line.metric.name} {percents(line.decision.verdict.interval)}".rstrip() for line in waited)
+    return f"undecided after {pairs} of at most {ComparePolicy.cap} pairs, {', '.join(told)}"
 
 
 def _out_of_time(context: Context, occasion: Occasion) -> bool:
