@@ -100,7 +100,10 @@ def list_views(request: Request, site: Here, offset: Offset = 0, limit: Limit = 
 
 def address_of(given: str) -> str:
     """Path and query of a page of this site whose address holds a whole view; raises BadInputError for anything else."""
-    parts = urlsplit(given)
+    try:
+        parts = urlsplit(given)
+    except ValueError:  # two strokes and half a bracket, or the like
+        parts = urlsplit("")
     if len(given) > LONGEST_ADDRESS or parts.scheme or parts.netloc or parts.path not in PAGES:
         raise BadInputError(f"a view is an address of {' or '.join(PAGES)} of at most {LONGEST_ADDRESS:,} characters")
     query = urlencode([(name, value) for name, value in parse_qsl(parts.query) if name != "offset"])

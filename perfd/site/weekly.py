@@ -73,9 +73,12 @@ def named(asked: str) -> Week:
     """The week of that name, or of a day in it; raises BadInputError."""
     found = _WEEK.fullmatch(asked)
     try:
-        return week_of_day(date.fromisocalendar(int(found[1]), int(found[2]), 1) if found else date.fromisoformat(asked))
+        day = date.fromisocalendar(int(found[1]), int(found[2]), 1) if found else date.fromisoformat(asked)
+        week = week_of_day(day)
+        _ = week.start - timedelta(days=7)  # the report leads on to the week before, and the first of all has none
     except (ValueError, OverflowError) as error:
         raise BadInputError("week is a week such as 2026-W11, or a day in it such as 2026-03-14") from error
+    return week
 
 
 def last_week(site: Site) -> Week:

@@ -86,3 +86,8 @@ def test_what_no_point_is_gets_a_sentence(filled: httpx.Client, address: str, st
     assert status == given.status_code
     assert "<h1>" in given.text
     assert status == filled.get(address.replace("/series", "/api/v1/series").replace("/how", "/reproduce")).status_code
+
+
+def test_the_first_and_the_last_day_of_all_mean_the_first_and_the_last_night(filled: httpx.Client) -> None:
+    for day, night in (("0001-01-01", "2026-03-01"), ("9999-12-31", "2026-03-16")):
+        assert revision(filled, f"/series/1/how?of={night}") == revision(filled, f"/series/1/how?of={day}")

@@ -105,6 +105,7 @@ def test_a_form_of_another_site_saves_nothing(people: People) -> None:
     [
         "https://elsewhere.example/explore",
         "//elsewhere.example/explore",
+        "//[",
         "javascript:alert(1)",
         "/account",
         "/explore/../account",

@@ -55,7 +55,7 @@ def test_the_report_is_json_too(filled: httpx.Client) -> None:
     assert {"worse"} == {one["word"] for one in told["worse"]}
 
 
-@pytest.mark.parametrize("week", ["2026-W54", "0000-W01", "9999-W53", "soon", "2026-13-01", "<b>", "9999-12-31"])
+@pytest.mark.parametrize("week", ["2026-W54", "0000-W01", "0001-W01", "9999-W53", "soon", "2026-13-01", "<b>", "9999-12-31"])
 def test_what_is_no_week_is_told(filled: httpx.Client, week: str) -> None:
     answer = filled.get("/report", params={"week": week})
 

@@ -6,7 +6,7 @@ These are single Points, held to what is known of each Series: only a comparison
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
 from typing import Any
 
@@ -82,11 +82,11 @@ def side(connection: Connection, name: str) -> Side | None:
         row = connection.execute(built).first()
         return None if row is None else Side(name, f"{row.name} at {brief(row.revision)}", build_id=row.id)
     nights = select(Occ.id, Occ.nominal_at, Occ.name).where(Occ.kind == OccasionKind.NIGHT.value)
-    day = _day(name)
-    if day is None:
+    end = _end_of(name)
+    if end is None:
         asked = [nights.where(Occ.name == name)]
     else:
-        until = nights.where(Occ.nominal_at < day + timedelta(days=1)).order_by(Occ.nominal_at.desc())
+        until = nights.where(Occ.nominal_at < end).order_by(Occ.nominal_at.desc())
         asked = [until, nights.order_by(Occ.nominal_at)]
     found = next((row for one in asked if (row := connection.execute(one.limit(1)).first()) is not None), None)
     return None if found is None else Side(found.name, f"the night of {found.nominal_at:%Y-%m-%d}", occasion_id=found.id)
@@ -206,11 +206,14 @@ def _same_series(question: Question) -> tuple[Select[Any], dict[str, ColumnEleme
     return joined, {"base_series": base.c.series_id, **both, **rest, "comparable": comparable}
 
 
-def _day(name: str) -> datetime | None:
+def _end_of(name: str) -> datetime | None:
+    """Where the day of that name ends, in UTC; absent where it names none."""
     try:
-        return datetime.fromisoformat(f"{date.fromisoformat(name).isoformat()}T00:00:00+00:00")
+        return datetime.combine(date.fromisoformat(name), time.min, UTC) + timedelta(days=1)
     except ValueError:
         return None
+    except OverflowError:  # the last day that there is
+        return datetime.max.replace(tzinfo=UTC)
 
 
 def _points(one: Side, name: str) -> CTE:
