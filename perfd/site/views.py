@@ -67,8 +67,8 @@ def views(request: Request, site: Here, visitor: Asking) -> HTMLResponse:
 def save(site: Here, visitor: Saver, form: Form) -> Response:
     """The name stands for the address, and everybody sees it."""
     name, address = form.get("name", "").strip(), address_of(form.get("address", ""))
-    if not name or len(name) > LONGEST_NAME:
-        raise BadInputError(f"a view needs a name of at most {LONGEST_NAME} characters")
+    if not any(map(_seen, name)) or len(name) > LONGEST_NAME:
+        raise BadInputError(f"a view needs a name of at most {LONGEST_NAME} characters, one of which can be seen")
     own = {one.name for one in site.store.saved_views.every() if one.owner == visitor.name}
     if name not in own and len(own) >= MOST:
         raise BadInputError(f"you have {MOST} saved views, which is the most; forget one first")
@@ -96,6 +96,11 @@ def list_views(request: Request, site: Here, offset: Offset = 0, limit: Limit = 
         return JSONResponse(page("views", matching(request, site.store.saved_views.every(), NARROWED), offset, limit))
 
     return kept(request, site.store.saved_views.version(), make)
+
+
+def _seen(character: str) -> bool:
+    """Whether it leaves a mark: a name of spaces of no width would be a link that nobody can follow."""
+    return character.isprintable() and not character.isspace()
 
 
 def address_of(given: str) -> str:

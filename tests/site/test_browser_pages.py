@@ -21,6 +21,7 @@ LOOKED_AT = {
     "home-empty": ("/", "empty", "/"),
     "home-hostile": ("/", "hostile", "/"),
     "series": ("/series/{series_id}", "filled", "/series/1"),
+    "series-log": ("/series/{series_id}", "filled", "/series/5?scale=log"),
     "series-laid-over": ("/series/{series_id}", "quantised", "/series/2?with=9&scale=log"),
     "charts": ("/charts", "filled", "/charts?series=1,2,3"),
     "explore": ("/explore", "filled", "/explore?class=chat&f=s5/s2"),

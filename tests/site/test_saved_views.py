@@ -118,7 +118,7 @@ def test_an_address_that_is_no_view_is_refused(people: People, address: str) -> 
     assert address == "" or 400 == people.visitor().get("/views", params={"address": address}).status_code
 
 
-@pytest.mark.parametrize("name", ["", "   ", "x" * 61])
+@pytest.mark.parametrize("name", ["", "   ", "\u200b\u202e", "x" * 61])
 def test_a_name_that_is_none_is_refused(people: People, name: str) -> None:
     assert 400 == save(person(people, "tri"), name).status_code
 

@@ -250,7 +250,7 @@
       scales: { x: { time: false, range: (chart, low, high) => [low - margin, high + margin] }, y: log ? { distr: 3 } : { range: calmRange } },
       axes: [
         { ...axis, size: 44, space: 88, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000], values: (chart, splits) => splits.map(label) },
-        { ...axis, size: 64, values: (chart, splits) => splits.map((value) => value.toLocaleString("en", { maximumFractionDigits: 6 })) },
+        { ...axis, size: 64, values: (chart, splits) => splits.map((value) => value?.toLocaleString("en", { maximumFractionDigits: 6 }) ?? null) },
       ],
       series: [
         {},
