@@ -19,6 +19,8 @@ from perfd.errors import BadInputError
 Column: TypeAlias = NDArray[np.float64]
 LONGEST = 200
 MOST_SERIES = 10
+LARGEST = 1e300
+"""A value beyond it is none: the distance of two such, which a chart needs, may be no number any more."""
 _NAME = re.compile(r"s([1-9][0-9]{0,17})")
 _LETTERS = re.compile(r"[s0-9.+\-*/() ]+")
 _TWO: Mapping[type[ast.operator], Callable[[Column, Column], Column]] = {
@@ -39,11 +41,14 @@ class Formula:
     tree: ast.expr
 
     def over(self, columns: Mapping[int, Column]) -> Column:
-        """Its value at every place of the columns (all of one length); NaN where one is missing or a divisor is zero."""
+        """Its value at every place of the columns, all of one length.
+
+        NaN where one is missing, a divisor is zero, or the value is beyond LARGEST.
+        """
         length = len(next(iter(columns.values()), np.empty(0)))
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             found = np.broadcast_to(_value(self.tree, columns), (length,))
-        return np.where(np.isfinite(found), found, math.nan)
+            return np.where(np.abs(found) <= LARGEST, found, math.nan)
 
 
 def parse(text: str) -> Formula:

@@ -30,6 +30,12 @@ def test_a_formula_is_arithmetic_with_gaps_where_a_value_is_missing(text: str, e
     assert expected == value(text)
 
 
+def test_a_value_that_no_chart_has_room_for_is_none() -> None:
+    found = parse("s1 * s2").over({1: np.array([1e140, 1e155, -1e155]), 2: np.array([1e140, 1e152, 1e152])})
+
+    assert [True, False, False] == np.isfinite(found).tolist()
+
+
 def test_a_formula_names_each_series_once() -> None:
     found = parse("(s12 - s7) / s7")
 
