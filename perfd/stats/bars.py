@@ -14,11 +14,13 @@ from perfd.stats.spread import RESTLESS, tails_are_light
 Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.intp]
 
-BAR = 6.9
+BAR = 6.5
 """Log-likelihood ratio of a detected step: measured, docs/detection.md."""
 SPREAD_BAR = 6.3
 _CALM, _MOST_RESTLESS = 2.5, 4.0
 """Unrest that a step's bar does not mind, and the most that it adds."""
+_TWO_STATES = 0.4
+"""Most false steps look like a wider spread too and are held back for that (step.py); those of two states do not."""
 _TAIL_COST, _TAIL_MOST = 80.0, 0.02
 _STEEP = 3.2
 """A newest night that far off may be the first of a step, which a wider spread must not swallow."""
@@ -27,7 +29,7 @@ _TOO_RESTLESS, _STEEPEST = 8.0, 4.5
 _CALMER = 14.0
 _SPREAD_TAIL_COST, _SPREAD_TAIL_FREE, _SPREAD_TAIL_MOST = 280.0, 0.01, 0.03
 _SPREAD_MEMORY_COST = 4.0
-_MEMORY, _MEMORY_COST = (0.0, 0.1, 0.2, 0.35, 0.45, 0.6, 0.9), (0.0, 0.2, 1.6, 3.9, 3.6, 1.6, 1.1)
+_MEMORY, _MEMORY_COST = (0.0, 0.1, 0.2, 0.35, 0.45, 0.6, 0.9), (0.0, 0.5, 2.0, 4.3, 4.0, 2.0, 1.5)
 """By the autocorrelation that was found, what it costs: most where there may be more than a short reference shows."""
 
 
@@ -37,6 +39,7 @@ def step_bars(found: Evidence, bar: float = BAR) -> Floats:
         bar
         + _TAIL_COST * np.minimum(found.tail, _TAIL_MOST)
         + np.interp(found.phi, _MEMORY, _MEMORY_COST)
+        + np.where(found.two_states, _TWO_STATES, 0)
         + np.clip(found.unrest - _CALM, 0, _MOST_RESTLESS)
     )
     return bars

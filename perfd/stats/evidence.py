@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perfd.stats.density import log_density, look_up, to_bins
+from perfd.stats.density import histogram, log_density, look_up, to_bins
+from perfd.stats.humps import humps_of
 from perfd.stats.nights import LASTING, NIGHTS, REFERENCE
 from perfd.stats.residuals import autocorrelation, marginal, residuals_of
 from perfd.stats.spread import best_spread, restlessness, spread_in_question, unrest_of
@@ -60,6 +61,8 @@ class Evidence:
     """Share of the reference nights that lie beyond four standard deviations."""
     heavy: Floats
     """Share beyond three."""
+    two_states: Bools
+    """Whether the reference nights have two clear humps."""
     suspect: Bools
     """Whether the last one, two or three nights are outside what the reference has ever shown."""
     surprise: Floats
@@ -108,7 +111,7 @@ def examine(window: Floats, count: Ints, segment: Ints, memory: Floats | None = 
     suspect = suspects(white, known & (age[None, :] >= len(SUMS)), phi) & (held > 0) & (level_n >= REFERENCE)
     return Evidence(
         level, scale, phi.astype(np.float64), level_n, noise_n, step, step_nights, spread, spread_nights, unrest, tail, heavy,
-        suspect, white[:, -1].astype(np.float64),
+        humps_of(histogram(bins, reference)).clear, suspect, white[:, -1].astype(np.float64),
     )  # fmt: skip
 
 

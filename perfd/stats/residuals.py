@@ -14,8 +14,8 @@ Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
 _PHI_PRIOR, _PHI_WEIGHT, _PHI_REMEMBERED = 0.3, 15.0, 60.0
-_MUCH = 0.25
-"""Autocorrelation below which a Series of two states is taken to choose anew every night; one that stays shows far more."""
+_MUCH = 0.15
+"""Autocorrelation below which a Series of two states is taken to choose anew every night; one that stays a little shows more."""
 _NOISE_COST = 2.0
 _LEAST_WORTH = 0.5
 """The density's tails have bounded the evidence already: what is huge is not bounded twice."""

@@ -13,7 +13,7 @@ Bools = NDArray[np.bool_]
 SUMS = (2.7, 3.06, 3.06)
 _NEVER_NEEDED, _NEVER_NEEDED_SUM, _SUSPECT_MEMORY = 2.85, 3.08, 0.06
 BEYOND = 3.0
-_CROWD = 0.09
+_CROWD = 0.075
 _HEAVY = 0.015
 """Share of the reference nights beyond three standard deviations from which on tails are heavy."""
 _EVER = 1.12
