@@ -46,7 +46,7 @@ def _series(site: Site, series_id: int) -> Response:
     row = rows[0]
     scale = scale_of(row.info.metric.unit, [row.value])
     said, colour = _said(row.outcome, row.effect)
-    value = f"{scale.text(row.value)} {scale.unit}"
+    value = f"{scale.text(row.value)} {scale.unit}".rstrip()
     return badge(f"{row.info.key.subject} {row.info.workload_name} {row.info.metric.name}", f"{value}, {said}", colour)
 
 

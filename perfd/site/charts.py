@@ -45,7 +45,7 @@ def words(row: SeriesLine) -> dict[str, Any]:
     scale = scale_of(info.metric.unit, [*row.values, row.value])
     return {
         "id": info.id,
-        "sentence": f"{label(info)}: the last Point is {scale.text(row.value)} {scale.unit}.",
+        "sentence": f"{label(info)}: the last Point is {f'{scale.text(row.value)} {scale.unit}'.rstrip()}.",
         "metric": info.metric.name,
         "subject": info.key.subject,
         "workload": info.workload_name,

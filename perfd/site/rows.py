@@ -84,7 +84,7 @@ def _spark_title(values: tuple[float, ...], scale: Scale) -> str:
     if not values:
         return "no Points"
     many = f"{len(values)} Point{'' if len(values) == 1 else 's'}"
-    return f"{many} from {scale.text(min(values))} to {scale.text(max(values))} {scale.unit}"
+    return f"{many} from {scale.text(min(values))} to {scale.text(max(values))} {scale.unit}".rstrip()
 
 
 def groups(lines: Iterable[SeriesLine], quiet: Mapping[WorkloadClass, int]) -> list[Group]:

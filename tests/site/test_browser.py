@@ -113,6 +113,16 @@ def test_the_keyboard_reads_points_and_opens_a_run(page: "Page", filled: httpx.C
     assert "Build " in last
 
 
+def test_days_without_a_point_are_told_beside_the_whole_chart(page: "Page") -> None:
+    page.goto("/series/5?from=2001-01-01&to=2001-01-02")
+    page.wait_for_selector('figure.chart[data-drawn="yes"] canvas')
+
+    assert "No Point lies in these days, so all are drawn." == page.locator("figure.chart + p.note").inner_text()
+    page.goto("/series/5?from=2026-03-02&to=2026-03-04")
+    page.wait_for_selector('figure.chart[data-drawn="yes"] canvas')
+    assert 0 == page.locator("figure.chart + p.note").count()
+
+
 def test_marked_builds_are_drawn_into_the_chart(page: "Page", filled: httpx.Client) -> None:
     found = filled.get("/api/v1/series?metric=itl_s").json()["series"][0]["id"]
     pixels = []

@@ -67,6 +67,20 @@ def test_home_before_the_first_night_says_where_its_series_come_from(
     assert "Nothing was judged yet." not in page
 
 
+def test_a_series_without_a_unit_says_so(new_store: Callable[[], Store], browse: Callable[[Store], httpx.Client]) -> None:
+    site = browse(new_store())
+    sample = {"name": "score", "unit": "", "better": "higher", "values": [3.0]}
+    given = site.post("/api/v1/results", json=results() | {"samples": [sample]})
+    page = words(site.get("/series/1").text)
+
+    assert 201 == given.status_code
+    assert "score in no unit, higher is better" in page
+    assert "Revision value 95 % interval" in page
+    assert "1 raw Sample, in no unit" in words(site.get(given.json()["address"]).text)
+    assert "the last Point is 3." in site.get("/charts?series=1").text
+    assert "3, not judged yet" in site.get("/badges/series/1.svg").text
+
+
 def test_home_says_last_night_in_one_sentence(filled: httpx.Client) -> None:
     page = words(filled.get("/").text)
 

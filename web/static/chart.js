@@ -363,6 +363,9 @@
       event.preventDefault();
     });
     if (!small) zoomed = asked(series);
+    if (!small && !zoomed && /[?&](from|to)=[0-9]/.test(location.search)) {
+      figure.after(Object.assign(document.createElement("p"), { className: "note", textContent: "No Point lies in these days, so all are drawn." }));
+    }
     make();
     addEventListener("resize", make);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", make);
