@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from perfd.stats.apart import apart_told, unknown
 from perfd.stats.bars import BAR, SPREAD_BAR, step_bars, uneven
 from perfd.stats.drift import REMEMBERS, SHOWN, drift_told
 from perfd.stats.evidence import Evidence, examine
@@ -80,17 +81,18 @@ class _Replayer:
         due = night < self.lengths[series][:, None]
         who, when = np.broadcast_to(series[:, None], night.shape)[due], night[due]
         found = examine(*self.past.windows(who, when), self.past.memory[who])
-        fresh = young(self.past, who, when)
+        fresh, hardly_known = young(self.past, who, when), unknown(self.past, who, when)
         step, spread = (found.step >= step_bars(found, self.bar), uneven(found, self.spread_bar))
         self._record(who, when, found)
         cursor[series] += due.sum(axis=1)
         taken: set[int] = set()
-        for row in np.flatnonzero(step | spread | fresh | ((found.phi >= REMEMBERS) & (found.step >= SHOWN))):
+        for row in np.flatnonzero(step | spread | fresh | hardly_known | ((found.phi >= REMEMBERS) & (found.step >= SHOWN))):
             one, now = int(who[row]), int(when[row])
             if one in taken:
                 continue
             if (
-                (step[row] and step_told(self.past, one, now, found, int(row), bar=self.bar))
+                (hardly_known[row] and apart_told(self.past, one, now))
+                or (step[row] and step_told(self.past, one, now, found, int(row), bar=self.bar))
                 or (spread[row] and not step[row] and variance_told(self.past, one, now, found, int(row)))
                 or (fresh[row] and young_spread_told(self.past, one, now))
             ):
