@@ -101,6 +101,15 @@ def _ticking(context: Context) -> Iterator[None]:
 
 
 def _fire(context: Context) -> None:
+    """What is due is opened; while the database does not answer that is told in a line, and done when the clock fires again."""
+    try:
+        _open_due(context)
+    except DATABASE_GONE as error:
+        with about(level="warning"):
+            context.tell.say("clock", f"the database does not answer ({said(error)})")
+
+
+def _open_due(context: Context) -> None:
     night = open_due_night(context.store, context.config.schedule, context.now())
     if night is not None:
         context.tell.say("clock", f"{night.name} is due")

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from perfd.cli.serve import _in_background
+from perfd.cli.serve import _fire, _in_background
 from perfd.cli.tell import Silent
 from perfd.config import load_config
 from perfd.errors import PerfdError
 from perfd.stages.context import Context
-from perfd.store import Store
+from perfd.store import Store, make_engine
 
 
 @pytest.fixture
@@ -39,3 +39,16 @@ def test_trouble_in_the_background_is_told_and_tried_again(context: Context, mon
         assert context.over.wait(10.0)
 
     assert 3 == len(times)
+
+
+def test_a_clock_that_fires_without_a_database_tells_so_and_goes_on(tmp_path: Path) -> None:
+    lines: list[str] = []
+
+    class Listening(Silent):
+        def say(self, stage: str, sentence: str) -> None:
+            lines.append(f"{stage} {sentence}")
+
+    gone = Store(make_engine(f"postgresql+psycopg:///perfd?host={tmp_path}"))
+    _fire(Context(load_config(None, {"PERFD_STATE": str(tmp_path)}), gone, Listening(), "here:1:1"))
+
+    assert [True] == [line.startswith("clock the database does not answer (") for line in lines]
