@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from perfd.stats.apart import apart_told, unknown
+from perfd.stats.apart import apart_told, hardly_known
 from perfd.stats.bars import BAR, SPREAD_BAR, step_bars, uneven
 from perfd.stats.drift import REMEMBERS, SHOWN, drift_told
 from perfd.stats.evidence import Evidence, examine
@@ -81,17 +81,17 @@ class _Replayer:
         due = night < self.lengths[series][:, None]
         who, when = np.broadcast_to(series[:, None], night.shape)[due], night[due]
         found = examine(*self.past.windows(who, when), self.past.memory[who])
-        fresh, hardly_known = young(self.past, who, when), unknown(self.past, who, when)
+        fresh, unsure = young(self.past, who, when), hardly_known(self.past, who, when)
         step, spread = (found.step >= step_bars(found, self.bar), uneven(found, self.spread_bar))
         self._record(who, when, found)
         cursor[series] += due.sum(axis=1)
         taken: set[int] = set()
-        for row in np.flatnonzero(step | spread | fresh | hardly_known | ((found.phi >= REMEMBERS) & (found.step >= SHOWN))):
+        for row in np.flatnonzero(step | spread | fresh | unsure | ((found.phi >= REMEMBERS) & (found.step >= SHOWN))):
             one, now = int(who[row]), int(when[row])
             if one in taken:
                 continue
             if (
-                (hardly_known[row] and apart_told(self.past, one, now))
+                (unsure[row] and apart_told(self.past, one, now))
                 or (step[row] and step_told(self.past, one, now, found, int(row), bar=self.bar))
                 or (spread[row] and not step[row] and variance_told(self.past, one, now, found, int(row)))
                 or (fresh[row] and young_spread_told(self.past, one, now))

@@ -69,3 +69,16 @@ def test_a_constant_series_that_moves_once_is_told() -> None:
     found = events(np.array([7.0] * 6 + [9.0] * 4))
 
     assert [("step", 6, 9)] == [(one.kind, one.index, one.flagged_at) for one in found]
+
+
+def test_a_second_step_four_nights_after_the_first_is_told() -> None:
+    values = np.array([1.0] * 12 + [1.08] * 4 + [1.25] * 4) * (1 + 0.004 * np.random.default_rng(3).normal(size=20))
+
+    assert [12, 16] == [one.index for one in events(values) if one.kind == "step"]
+
+
+def test_after_a_step_the_noise_before_it_still_counts() -> None:
+    rng = np.random.default_rng(4)
+    values = np.concatenate([rng.normal(100, 3, 60), rng.normal(150, 0.1, 5), rng.normal(153, 0.1, 5)])
+
+    assert [60] == [one.index for one in events(values) if one.kind == "step"]
