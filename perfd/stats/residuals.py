@@ -5,17 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perfd.stats.density import histogram, to_bins
-from perfd.stats.humps import humps_of
-
 Floats = NDArray[np.floating[Any]]
 Singles = NDArray[np.floating[Any]]
 Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
 _PHI_PRIOR, _PHI_WEIGHT, _PHI_REMEMBERED = 0.3, 15.0, 60.0
-_MUCH = 0.15
-"""Autocorrelation below which a Series of two states is taken to choose anew every night; one that stays a little shows more."""
 _NOISE_COST = 2.0
 _LEAST_WORTH = 0.5
 """The density's tails have bounded the evidence already: what is huge is not bounded twice."""
@@ -64,8 +59,7 @@ def autocorrelation(residual: Singles, reference: Bools, memory: Floats | None) 
     """Lag-1 autocorrelation of the clipped reference residuals, (rows,); never negative, at most 0.9.
 
     The estimate is corrected for its bias and drawn towards 0.3 by the weight of 15 nights (175 real benchmark Series have a
-    median of 0.2), or towards what is remembered of earlier segments by that of 60. Whitening would smear two clear humps
-    into four: where they seem to remember little, they remember nothing.
+    median of 0.2), or towards what is remembered of earlier segments by that of 60.
     """
     clipped = np.where(reference, np.clip(residual, -3, 3), 0)
     pairs = np.maximum((reference[:, 1:] & reference[:, :-1]).sum(axis=1), 1).astype(np.float32)
@@ -77,9 +71,6 @@ def autocorrelation(residual: Singles, reference: Bools, memory: Floats | None) 
     prior = np.where(power > 1e-9, np.where(known, remembered, _PHI_PRIOR), 0)
     weight = np.where(known, _PHI_REMEMBERED, _PHI_WEIGHT)
     told: Singles = np.clip((pairs * unbiased + weight * prior) / (pairs + weight), 0, 0.9).astype(np.float32)
-    doubted = np.flatnonzero((told > 0) & (told < _MUCH))
-    jumps = humps_of(histogram(to_bins(residual[doubted]), reference[doubted])).clear
-    told[doubted[jumps]] = 0
     return told
 
 

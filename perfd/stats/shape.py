@@ -97,8 +97,9 @@ def place_of_step(values: Floats, guess: int, noise: Noise, lasting: int, reach:
     place = guess
     for _ in range(_ROUNDS if len(places) else 0):  # a new place gives new levels, and they may give another place
         before, after = (robust_level(values[:place], noise.scale), robust_level(values[place:], noise.scale))
-        levels = np.where(np.arange(len(values))[None, :] >= places[:, None], after, before)
-        place = int(places[np.argmax(noise.log_likelihood(values[None, :] - levels))])
+        left = values - np.where(np.arange(len(values)) >= np.append(places, place)[:, None], after, before)
+        likelihood = noise.log_likelihood if _of_two_states(left[-1] / noise.scale) else noise.gaussian
+        place = int(places[np.argmax(likelihood(left[:-1]))])
     return place
 
 

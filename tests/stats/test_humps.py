@@ -4,7 +4,6 @@ import numpy as np
 
 from perfd.stats.density import histogram, log_density, to_bins
 from perfd.stats.humps import humps_of
-from perfd.stats.residuals import autocorrelation_of
 
 _SERIES, _NIGHTS = 400, 80
 
@@ -38,13 +37,3 @@ def test_the_place_between_two_states_is_unlikely_and_both_of_them_are_not() -> 
     low, between, high = (float(table[to_bins(np.array([place], dtype=np.float32))[0]]) for place in (0.0, 3.0, 6.0))
 
     assert low > high > between + 2
-
-
-def test_states_that_are_chosen_anew_every_night_remember_nothing() -> None:
-    rng = np.random.default_rng(33)
-
-    anew = [autocorrelation_of(row.astype(np.float64), float("nan")) for row in _two_states(rng)[:100] - 1]
-    assert sum(phi == 0 for phi in anew) > 80
-
-    stays = (np.cumsum(rng.random(_NIGHTS) < 1 / 14) % 2) * 4.0 + rng.normal(size=_NIGHTS)
-    assert autocorrelation_of(stays - stays.mean(), float("nan")) > 0.25
