@@ -55,8 +55,12 @@ class Noise:
         return likelihood
 
     def gaussian(self, residual: Floats) -> Floats:
-        """The same for a Gaussian that is cut at three standard deviations, less its constant."""
-        likelihood: Floats = -0.5 * np.minimum(_whitened(residual / self.scale, self.phi) ** 2, _CLIP**2).sum(axis=1)
+        """The same for a Gaussian that is cut at three standard deviations, less its constant.
+
+        What lies beyond says little more, but more: a night that is far from two levels still belongs to the nearer one.
+        """
+        off = np.abs(_whitened(residual / self.scale, self.phi))
+        likelihood: Floats = -(0.5 * np.minimum(off, _CLIP) ** 2 + np.log(np.maximum(off / _CLIP, 1))).sum(axis=1)
         return likelihood
 
     def evidence(self, values: Floats, guess: int, before: float, after: float) -> float:
