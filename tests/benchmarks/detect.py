@@ -206,12 +206,12 @@ def _tails(rng: np.random.Generator, rows: int) -> list[tuple[str, str, str]]:
 
 
 def own_table(rng: np.random.Generator, data: Path, rows: int) -> None:
-    """The same on real residuals that no parameter was chosen with."""
+    """The same on real residuals; docs/detection.md says what they were used for."""
     noise = own_noise(rng, data, rows)
     if noise is None:
         say(f"No histories under {data}: the table on real residuals is left out.\n")
         return
-    say("### Real residuals (never used for choosing a parameter)\n")
+    say("### Real residuals\n")
     say("| scenario | figure |\n|---|---|")
     seen = watch(100 + noise)
     flags = [e.kind for row in range(rows) for _, flag, e in seen.events(row) if flag >= WARM]
