@@ -105,7 +105,9 @@ class Bench:
 
     def stir(self) -> None:
         """Something was written about two Series, the long one among them: what the site remembers of all is old."""
-        self.sql.execute("UPDATE series_latest SET version = version + 1 WHERE series_id = ANY(%s)", [[1, LONG]])
+        done = self.sql.execute("UPDATE series_latest SET version = version + 1 WHERE series_id = ANY(%s)", [[1, LONG]])
+        if done.rowcount != 2:
+            sys.exit("the database lacks the rows that say how a Series stands, so that nothing would be made anew")
 
     def anew(self, address: str) -> Callable[[], str]:
         """The address, which the site cannot have remembered: pages about everything may be a second old."""

@@ -56,7 +56,7 @@ LEVELS = {
 NIGHTS = 2000
 JUDGED_NIGHTS = 60
 AT_ONCE = 10
-VERSION = 1
+VERSION = 2
 """Of what this file writes; a database of another version is made anew."""
 CARELESS = {
     "fsync": "off",
@@ -422,5 +422,6 @@ def _make(url: str, folder: Path) -> None:
             known = (
                 writing.execute(select(tables.series.c.id).where(tables.series.c.id.between(start, start + 499))).scalars().all()
             )
+            latest.refresh(writing, known)
             latest.judged(writing, known, NIGHTS)
     engine.dispose()
