@@ -1,18 +1,30 @@
 """Whether a Regression is worth a re-measurement, what one has shown, and when a person is told.
 
 A Regression is re-measured before anybody is woken: the first bad Build against the last good one, interleaved on one device.
+Which two Builds these are is what its members' places say, and those may be off (place.py): so "the same" strikes out a pair of
+Builds, and the Regression is noise when none is left. What is confirmed is confirmed of the pair that was compared, and blamed on
+its head.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from perfd.domain.metric import MetricKind
 from perfd.domain.verdict import ChangeKind, Outcome, RegressionState, Reproduced, Verdict
 from perfd.rules.regressions import OPENING
 
 OPEN = frozenset({RegressionState.SUSPECT, RegressionState.DETECTED})
-TOWARDS = {Reproduced.YES: RegressionState.CONFIRMED, Reproduced.NO: RegressionState.NOISE}
-"""Where a re-measurement takes a Regression; anything else leaves it where it is."""
+Pair: TypeAlias = tuple[str, str]
+"""The last good Build and the first bad one, by digest."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What a re-measurement of these two Builds has shown."""
+
+    pair: Pair
+    outcome: Reproduced
 
 
 @dataclass(frozen=True)
@@ -68,7 +80,7 @@ def worth_remeasuring(case: Case, policy: ConfirmPolicy) -> bool:
         return False
     shown = case.state is RegressionState.DETECTED
     wanted = any(one.matters and not one.counted and (one.steady or shown) for one in case.members)
-    return wanted and len(case.tried) < policy.tries
+    return wanted and case.tried.count(Reproduced.UNSURE) < policy.tries
 
 
 def why_told(case: Case, policy: ConfirmPolicy) -> str | None:
@@ -92,8 +104,9 @@ def _why_without(case: Case, policy: ConfirmPolicy) -> str | None:
         return f"{shown}; the configuration re-measures nothing"
     if all(one.counted for one in case.members if one.matters):
         return "it is counted, not measured: one night shows it"
-    if len(case.tried) >= policy.tries:
-        return f"{shown}; {len(case.tried)} re-measurements stayed unsure"
+    unsure = case.tried.count(Reproduced.UNSURE)
+    if unsure >= policy.tries:
+        return f"{shown}; {unsure} re-measurements stayed unsure"
     return None
 
 
@@ -105,3 +118,28 @@ def conclude(verdicts: Sequence[Verdict], pairs: int) -> Reproduced:
     if Outcome.WORSE in outcomes:
         return Reproduced.YES
     return Reproduced.NO if outcomes <= {Outcome.SAME, Outcome.BETTER} else Reproduced.UNSURE
+
+
+def next_pair(pairs: Sequence[Pair], tried: Sequence[Tried]) -> Pair | None:
+    """Of these pairs, the likeliest first, the one that was tried least; absent where all of them were the same."""
+    refuted = {one.pair for one in tried if one.outcome is Reproduced.NO}
+    left = [pair for pair in pairs if pair not in refuted]
+    return min(left, key=lambda pair: sum(one.pair == pair for one in tried), default=None)
+
+
+def moves_to(outcome: Reproduced, left: Pair | None) -> RegressionState | None:
+    """Where a re-measurement takes the Regression, `left` being the pair that is to be tried next; absent where it stays."""
+    if outcome is Reproduced.YES:
+        return RegressionState.CONFIRMED
+    return RegressionState.NOISE if outcome is Reproduced.NO and left is None else None
+
+
+def narrowed(pair: Pair, tried: Sequence[Tried]) -> Pair:
+    """The pair less what was the same at either end of it: a step between 1 and 3 that is not between 1 and 2 is after 2.
+
+    Where nothing would be left, it is spread over several Builds, and the whole pair is the answer.
+    """
+    same = [one.pair for one in tried if one.outcome is Reproduced.NO]
+    base = next((after for before, after in same if before == pair[0]), pair[0])
+    head = next((before for before, after in same if after == pair[1]), pair[1])
+    return pair if base == head or (base, head) in same else (base, head)

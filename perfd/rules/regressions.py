@@ -6,7 +6,7 @@ Changes of one subject in the same direction at the same Build, or at one so nea
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from perfd.domain.numbers import percent
@@ -116,11 +116,14 @@ def act(standing: Sequence[Standing], known: Sequence[Known]) -> tuple[Action, .
         series.setdefault(one.series, []).append(one)
     stood = {one.change: one for one in standing}
     over = [one for one in standing if one.kind is ChangeKind.TRANSIENT and one.worse]
-    moved = (_moved(one, stood, series, over) for one in known)
-    return (*_opened(standing, series, known), *(move for move in moved if move is not None))
+    opened = tuple(_opened(standing, series, known))
+    joined = {one.regression: one.changes for one in opened if isinstance(one, Join)}
+    grown = (replace(one, changes=(*one.changes, *joined.get(one.regression, ()))) for one in known)
+    moved = (_moved(one, stood, series, over) for one in grown)
+    return (*opened, *(move for move in moved if move is not None))
 
 
-def _opened(standing: Sequence[Standing], series: _BySeries, known: Sequence[Known]) -> Iterator[Action]:
+def _opened(standing: Sequence[Standing], series: _BySeries, known: Sequence[Known]) -> Iterator[Open | Join]:
     new = [one for one in standing if one.worse and one.kind in OPENING and one.regression is None]
     homes = {one.change: _home(one, series[one.series], known) for one in new}
     for regression in dict.fromkeys(home for home in homes.values() if home is not None):
@@ -165,9 +168,7 @@ def _home(one: Standing, beside: Sequence[Standing], known: Sequence[Known]) -> 
 def _open(members: Sequence[Standing]) -> Open:
     worst = members[0]
     detected = any(one.status is ChangeStatus.DETECTED for one in members)
-    more = f" and {len(members) - 1} more Series" if len(members) > 1 else ""
-    since = f"{brief(worst.revision)} {worst.title}".strip()
-    title = f"{worst.subject}: {worst.label} {percent(worst.effect)}{more} since {since}"
+    title = titled(worst.subject, worst.label, worst.effect, len(members) - 1, f"{brief(worst.revision)} {worst.title}".strip())
     state = RegressionState.DETECTED if detected else RegressionState.SUSPECT
     reason = "the Series shows a lasting change" if detected else "seen for the first time; it may be a spike"
     if worst.counted:
@@ -175,6 +176,12 @@ def _open(members: Sequence[Standing]) -> Open:
     if worst.cause:
         reason += f". Suspects are the commit {brief(worst.revision)} and {worst.cause}"
     return Open(tuple(one.change for one in members), title, state, reason)
+
+
+def titled(subject: str, label: str, effect: float, more: int, since: str) -> str:
+    """What became worse, by how much, in how many more Series, since when: one sentence."""
+    others = f" and {more} more Series" if more else ""
+    return f"{subject}: {label} {percent(effect)}{others} since {since}"
 
 
 def _moved(known: Known, stood: Mapping[int, Standing], series: _BySeries, over: Sequence[Standing]) -> Move | None:

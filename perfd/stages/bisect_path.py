@@ -7,11 +7,11 @@ from perfd import builders
 from perfd.domain.bisect import Place, Wanted
 from perfd.domain.metric import MetricKind
 from perfd.domain.plan import PlannedBuild
-from perfd.domain.run import Point
 from perfd.domain.subject import Revision, SourceKind, brief
 from perfd.domain.verdict import ChangeKind
 from perfd.errors import BadInputError
 from perfd.rules.bisect import default_builds
+from perfd.stages.confirm_arms import confirmed_pair
 from perfd.stages.context import Context
 from perfd.stages.plan import candidate
 from perfd.stages.subjects import Chosen, by_name
@@ -114,19 +114,22 @@ def _strength(info: SeriesInfo, change: ChangeRow) -> float:
 
 
 def _ends(context: Context, row: RegressionRow, info: SeriesInfo, change: ChangeRow) -> tuple[PlannedBuild, PlannedBuild]:
-    """The last good Build and the first bad one; of a drift, which has no such, the newest."""
+    """The last good Build and the first bad one, as they were measured again where they were; of a drift, the newest is bad."""
+    confirmed = confirmed_pair(context, row.id)
+    if confirmed is not None:
+        return _planned(context, confirmed[0]), _planned(context, confirmed[1])
     points = context.store.judgements.history(info.id)
     place = next((index for index, point in enumerate(points) if point.run == change.run), 0)
     if place == 0:
         raise BadInputError(f"the last good build of regression {row.id} is not among the points that are kept")
     good, bad = points[place - 1], points[-1] if change.kind is ChangeKind.DRIFT else points[place]
-    return _planned(context, good), _planned(context, bad)
+    return _planned(context, good.build), _planned(context, bad.build)
 
 
-def _planned(context: Context, point: Point) -> PlannedBuild:
-    found = context.store.builds.planned(point.build)
+def _planned(context: Context, build: str) -> PlannedBuild:
+    found = context.store.builds.planned(build)
     if found is None:
-        raise BadInputError(f"nothing is known of the build {point.build[:12]} of {brief(point.revision)} any more")
+        raise BadInputError(f"nothing is known of the build {build[:12]} any more")
     return found
 
 

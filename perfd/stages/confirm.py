@@ -6,38 +6,28 @@ Each stands in the database in one transaction, so that doing it twice is harmle
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
+from perfd.domain.build import BuildSpec
 from perfd.domain.model import Model
 from perfd.domain.occasion import Occasion, OccasionState
-from perfd.domain.plan import Plan, PlannedBuild, PlannedRun
-from perfd.domain.run import Arm, OccasionKind, Point
-from perfd.domain.subject import brief
-from perfd.domain.verdict import ChangeKind
-from perfd.rules.confirm import TOWARDS, ConfirmPolicy, conclude, worth_remeasuring
+from perfd.domain.plan import Plan, PlannedRun
+from perfd.domain.run import Arm, OccasionKind
+from perfd.domain.verdict import Reproduced
+from perfd.rules.confirm import ConfirmPolicy, Pair, Tried, conclude, moves_to, narrowed, next_pair, worth_remeasuring
+from perfd.rules.regressions import OPENING, titled
 from perfd.stages.aa import open_aa
 from perfd.stages.checkpoint import open_beside
 from perfd.stages.comparison import Comparison, block_of, gone, look
+from perfd.stages.confirm_arms import ImpossibleError, blamed, compared, pairs_of, planned, standing, tried
 from perfd.stages.context import Context
-from perfd.stages.members import remeasured, strength
+from perfd.stages.labels import label
+from perfd.stages.members import strength
 from perfd.stages.telling import case_of, tell_due
 from perfd.store.records import ChangeRow, ConfirmationRow, RegressionRow, SeriesInfo
 from perfd.store.regressions import Step
 
 ACTOR = "confirm"
 POLICY = ConfirmPolicy()
-
-
-class _ImpossibleError(Exception):
-    """Why a Regression cannot be measured again, as a sentence; it ends up on the Regression."""
-
-
-@dataclass(frozen=True)
-class _Arms:
-    """The last good Build and the first bad one."""
-
-    base: PlannedBuild
-    head: PlannedBuild
 
 
 def confirm(context: Context) -> bool:
@@ -53,11 +43,44 @@ def _settle(context: Context) -> bool:
     found = look(context, row.occasion)
     pairs = sum(len(line.pairs) for line in found.answers)
     outcome = conclude([line.decision.verdict for line in found.answers], pairs)
-    step = Step(ACTOR, f"{row.occasion.name}: {outcome}. {_sentence(row, found)}"[:1000], context.now())
-    context.store.confirmations.settle(row, outcome, step, TOWARDS.get(outcome))
+    left = _left(context, row, outcome)
+    more = " Its place may be off: other Builds are compared next." if outcome is Reproduced.NO and left else ""
+    step = Step(ACTOR, f"{row.occasion.name}: {outcome}. {_sentence(row, found)}"[:900] + more, context.now())
+    at = _blamed(context, row) if outcome is Reproduced.YES else None
+    context.store.confirmations.settle(row, outcome, step, moves_to(outcome, left), at)
     context.tell.say("confirm", f"regression {row.regression} {outcome}: {_sentence(row, found)}"[:300])
     tell_due(context)
     return True
+
+
+def _left(context: Context, row: ConfirmationRow, outcome: Reproduced) -> Pair | None:
+    """The two Builds that are to be compared when these were the same."""
+    regression, pair = context.store.regressions.read(row.regression), compared(context, row.occasion)
+    if regression is None or pair is None:
+        return None
+    night = Occasion(OccasionKind.NIGHT, row.occasion.nominal_at)
+    try:
+        return next_pair(pairs_of(context, regression, night), [*tried(context, row.regression), Tried(pair, outcome)])
+    except ImpossibleError:
+        return None
+
+
+def _blamed(context: Context, row: ConfirmationRow) -> tuple[str, str] | None:
+    """The Build that the Regression belongs to now, and its title; absent where it stays what it is.
+
+    It may have been opened over another Change, or over this one when it was thought to be elsewhere.
+    """
+    regression, pair = context.store.regressions.read(row.regression), compared(context, row.occasion)
+    if regression is None or pair is None or not (members := standing(regression)):
+        return None
+    pair = narrowed(pair, tried(context, row.regression))
+    info, change = next((one for one in members if one[1].build == pair[1]), members[0])
+    found = blamed(context, pair, context.store.judgements.history(info.id))
+    if found.alone and found.build == regression.build:
+        return None
+    beside = [each for _, each in regression.members if each.id != change.id and each.gone_at is None]
+    more = sum(each.worse and each.kind in OPENING for each in beside)
+    return found.build, titled(regression.subject, label(info), change.effect, more, found.since)
 
 
 def _sentence(row: ConfirmationRow, found: Comparison) -> str:
@@ -76,14 +99,19 @@ def _open(context: Context) -> bool:
 
 
 def _waiting(context: Context, night: Occasion) -> Iterator[RegressionRow]:
-    """Regressions of the night's Series that are worth it and were not tried after this night, the strongest first."""
+    """Regressions of the night's Series that are worth it and that this night has not answered, the strongest first."""
     touched = {series.id for series in context.store.judgements.touched(night)}
     rows = [row for row in context.store.regressions.unanswered() if any(info.id in touched for info, _ in row.members)]
-    tried = context.store.confirmations.of_regressions(*(row.id for row in rows))
+    tried_for = context.store.confirmations.of_regressions(*(row.id for row in rows))
     for row in sorted(rows, key=lambda row: -max(map(strength, row.members))):
-        after_this = any(one.occasion.nominal_at == night.nominal_at for one in tried[row.id])
-        if not after_this and worth_remeasuring(case_of(context, row, tried[row.id]), POLICY):
+        goes_on = all(one.outcome is Reproduced.NO for one in _after(night, tried_for[row.id]))
+        if goes_on and worth_remeasuring(case_of(context, row, tried_for[row.id]), POLICY):
             yield row
+
+
+def _after(night: Occasion, rows: Sequence[ConfirmationRow]) -> list[ConfirmationRow]:
+    """Those of the re-measurements that followed this night."""
+    return [one for one in rows if one.occasion.nominal_at == night.nominal_at]
 
 
 def _remeasure(context: Context, night: Occasion, row: RegressionRow) -> bool:
@@ -93,24 +121,25 @@ def _remeasure(context: Context, night: Occasion, row: RegressionRow) -> bool:
         reason = f"the {minutes:g} device minutes for re-measuring after {night.name} are spent; it waits for the next night"
         context.store.regressions.note(row.id, actor=ACTOR, reason=reason, now=context.now())
         return False
-    occasion = Occasion(OccasionKind.COMPARE, night.nominal_at, f"confirm {row.id}")
+    times = len(_after(night, context.store.confirmations.of_regressions(row.id)[row.id]))
+    occasion = Occasion(OccasionKind.COMPARE, night.nominal_at, f"confirm {row.id}" + (f" {times + 1}" if times else ""))
     try:
-        plan, reason = _plan(context, row), ""
-    except _ImpossibleError as error:
+        plan, reason = _plan(context, row, night), ""
+    except ImpossibleError as error:
         plan, reason = Plan((), ()), str(error)
     lost = gone(context, plan.builds)
     context.tell.say("confirm", f"regression {row.id} is measured again: {row.title}")
     return context.store.confirmations.open(row.id, occasion, plan, lost, reason=reason, now=context.now())
 
 
-def _plan(context: Context, row: RegressionRow) -> Plan:
+def _plan(context: Context, row: RegressionRow, night: Occasion) -> Plan:
     """One block of each of the strongest members' Workloads."""
-    ranked = [one for one in remeasured(row) if one[1].gone_at is None]
-    arms = _arms(context, *ranked[0])
-    specs = {Arm.BASE: arms.base.spec, Arm.HEAD: arms.head.spec}
-    likes = [_like(context, info, change, arms) for info, change in _one_a_workload(ranked)]
+    pairs = pairs_of(context, row, night)
+    base, head = (planned(context, build) for build in next_pair(pairs, tried(context, row.id)) or pairs[0])
+    specs = {Arm.BASE: base.spec, Arm.HEAD: head.spec}
+    likes = [_like(context, info, change, base.spec) for info, change in _one_a_workload(standing(row))]
     runs = [run for like in likes for run in block_of(specs, like)]
-    return Plan((arms.base, arms.head), tuple(runs))
+    return Plan((base, head), tuple(runs))
 
 
 def _one_a_workload(members: Sequence[tuple[SeriesInfo, ChangeRow]]) -> Iterable[tuple[SeriesInfo, ChangeRow]]:
@@ -118,35 +147,16 @@ def _one_a_workload(members: Sequence[tuple[SeriesInfo, ChangeRow]]) -> Iterable
     return [one for one in members if one in first.values()][: POLICY.workloads]
 
 
-def _arms(context: Context, info: SeriesInfo, change: ChangeRow) -> _Arms:
-    """The Build before the Change and the first one at the new level; of a drift, which has no such, the newest."""
-    points = context.store.judgements.history(info.id)
-    place = next((index for index, point in enumerate(points) if point.run == change.run), 0)
-    if place == 0:
-        raise _ImpossibleError("the last good Build is not among the Points that are kept")
-    good, bad = points[place - 1], points[-1] if change.kind is ChangeKind.DRIFT else points[place]
-    if good.build == bad.build:
-        raise _ImpossibleError(f"the Build is the same before and after ({good.build[:12]}); driver or libraries changed")
-    return _Arms(_planned(context, good), _planned(context, bad))
-
-
-def _planned(context: Context, point: Point) -> PlannedBuild:
-    found = context.store.builds.planned(point.build)
-    if found is None:
-        raise _ImpossibleError(f"nothing is known of the Build {point.build[:12]} of {brief(point.revision)} any more")
-    return found
-
-
-def _like(context: Context, info: SeriesInfo, change: ChangeRow, arms: _Arms) -> PlannedRun:
+def _like(context: Context, info: SeriesInfo, change: ChangeRow, base: BuildSpec) -> PlannedRun:
     page = context.store.pages.run_page(change.run)
     if page is None:
-        raise _ImpossibleError(f"the Run {change.run[:12]} is not there any more")
+        raise ImpossibleError(f"the Run {change.run[:12]} is not there any more")
     model = _model(context, info.key.model)
-    return PlannedRun(arms.base.spec, page.workload, info.key.device_class, model)
+    return PlannedRun(base, page.workload, info.key.device_class, model)
 
 
 def _model(context: Context, name: str) -> Model | None:
     model = context.config.model(name)
     if name and model is None:
-        raise _ImpossibleError(f"the configuration has no model {name!r} any more")
+        raise ImpossibleError(f"the configuration has no model {name!r} any more")
     return model

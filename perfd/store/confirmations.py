@@ -43,10 +43,18 @@ class Confirmations:
             connection.execute(insert(tables.confirmation).values(**values))
             return True
 
-    def settle(self, row: ConfirmationRow, outcome: Reproduced, step: Step, to: RegressionState | None) -> bool:
+    def settle(
+        self,
+        row: ConfirmationRow,
+        outcome: Reproduced,
+        step: Step,
+        to: RegressionState | None,
+        at: tuple[str, str] | None = None,
+    ) -> bool:
         """The outcome stands, and the Regression has moved to `to`, or (absent) stays with an event; False when it was settled.
 
-        A Regression that a person has taken over meanwhile stays where it is, and has the event.
+        `at` is the Build (by digest) that it belongs to from now on, and its title; absent where both stay. A Regression that a
+        person has taken over meanwhile stays where it is, and has the event.
         """
         changed = update(tables.confirmation).where(F.occasion_id == _id(row.occasion), F.outcome.is_(None))
         values = {"outcome": outcome.value, "reason": clean(step.reason), "settled_at": step.now}
@@ -59,7 +67,8 @@ class Confirmations:
             if to is None or state not in {RegressionState.SUSPECT, RegressionState.DETECTED}:
                 regressions.write_event(connection, row.regression, state, state, step)
             else:
-                regressions.move(connection, row.regression, state, {"state": to.value, "duplicate_of": None}, step)
+                place = {} if at is None else {"build_id": _build(at[0]), "title": clean(at[1])}
+                regressions.move(connection, row.regression, state, {"state": to.value, "duplicate_of": None, **place}, step)
             return True
 
     def of(self, occasion: Occasion) -> ConfirmationRow | None:
@@ -99,6 +108,11 @@ class Confirmations:
 
 def _id(occasion: Occasion) -> Any:
     asked: Select[int] = select(Occ.id).where(Occ.name == occasion.name)
+    return asked.scalar_subquery()
+
+
+def _build(digest: str) -> Any:
+    asked: Select[int] = select(tables.build.c.id).where(tables.build.c.digest == digest)
     return asked.scalar_subquery()
 
 

@@ -62,6 +62,13 @@ def test_a_change_that_shows_later_joins_the_open_regression() -> None:
     assert (Join(7, (2,)),) == act([replace(ITL, regression=7), later], [OPEN])
 
 
+def test_a_suspect_that_went_away_lives_on_in_the_change_that_joins_it() -> None:
+    known = replace(OPEN, state=RegressionState.SUSPECT)
+    over = replace(ITL, kind=ChangeKind.TRANSIENT, regression=7)
+
+    assert (Join(7, (2,)),) == act([over, replace(TTFT, build="b9", rank=9)], [known])
+
+
 def test_a_change_that_was_lost_for_a_night_comes_back_to_its_regression() -> None:
     again = replace(ITL, change=5, status=DETECTED)
 
