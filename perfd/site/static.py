@@ -17,8 +17,13 @@ from perfd.errors import PerfdError
 from perfd.site.memory import Packed
 
 YEAR_S = 365 * 24 * 3600
-BUNDLES: Mapping[str, tuple[str, ...]] = MappingProxyType({"site.js": ("times.js", "news.js", "scroll.js", "how.js")})
-"""The small scripts of every page come as one file: a request costs a browser more than their bytes."""
+BUNDLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "site.js": ("times.js", "news.js", "scroll.js", "how.js"),
+        "uplot.js": ("uplot-begin.js", "vendor/uplot-1.6.32/uPlot.iife.min.js", "uplot-end.js"),
+    }
+)
+"""Files that come as one: a request costs a browser more than their bytes. What begins with "uplot-" is a script with uPlot only."""
 
 
 def web_folder() -> Path:

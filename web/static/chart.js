@@ -19,6 +19,11 @@
     return `${moment.getFullYear()}-${day(text)} ${two(moment.getHours())}:${two(moment.getMinutes())}`;
   };
   const brief = (revision, length) => (/^[0-9a-f]{40,64}$/.test(revision) ? revision.slice(0, length) : revision.slice(0, 24)); // half a version is another one
+  // 1,234.5: at most six decimals. Not by Intl, whose first use takes a new page 25 to 60 ms (uplot-begin.js).
+  const grouped = (value) => {
+    const [whole, decimals] = value.toFixed(6).split(".");
+    return `${whole.replace(/\B(?=(\d{3})+$)/g, ",")}.${decimals ?? ""}`.replace(/\.?0*$/, "");
+  };
   const percent = (effect) => `${effect > 0 ? "+" : "−"}${Math.abs(effect * 100).toFixed(1)} %`;
 
   // Marks that turn the direction of text, written out as the server does it (perfd/domain/direction.py).
@@ -250,7 +255,7 @@
       scales: { x: { time: false, range: (chart, low, high) => [low - margin, high + margin] }, y: log ? { distr: 3 } : { range: calmRange } },
       axes: [
         { ...axis, size: 44, space: 88, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000], values: (chart, splits) => splits.map(label) },
-        { ...axis, size: 64, values: (chart, splits) => splits.map((value) => value?.toLocaleString("en", { maximumFractionDigits: 6 }) ?? null) },
+        { ...axis, size: 64, values: (chart, splits) => splits.map((value) => (typeof value === "number" ? grouped(value) : null)) },
       ],
       series: [
         {},
