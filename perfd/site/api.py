@@ -8,7 +8,7 @@ from starlette.responses import JSONResponse, Response
 from perfd.domain.codec import to_json
 from perfd.domain.verdict import OPEN_STATES, RegressionState
 from perfd.errors import BadInputError
-from perfd.site import answers, believed, documents, runs, series
+from perfd.site import answers, believed, documents, found, runs, series
 from perfd.site.answers import told
 from perfd.site.choosing import WORDS, Choice, chosen_of
 from perfd.site.comparing import question_of
@@ -77,12 +77,14 @@ def one_series(request: Request, series_id: SeriesId, site: Here, window: AskedW
     x is the place in the Series. Where there are more than `most` Points from `start` up to `stop`, the lowest and the highest of
     every stretch are given, and `decimated` is true: ask for a shorter stretch to see every Point.
     """
+    version = site.store.pages.version([series_id])
 
     def make() -> Response:
-        page = series.find(site, series_id, 0)
-        return json_text(documents.series(page, site.store.pages.series_columns(series_id, window), window))
+        page = series.find(site, series_id, 0, version)
+        chosen = found.chosen(site, series_id, version, window)
+        return json_text(documents.series(page, site.store.pages.series_columns(series_id, window, chosen), window))
 
-    return kept(request, site.store.pages.version([series_id]), make)
+    return kept(request, version, make)
 
 
 @router.get("/points", responses=told(answers.Drawn))
@@ -91,12 +93,15 @@ def points(request: Request, site: Here, window: AskedWindow, series: SeriesIds)
 
     x is the place in the Series and `measured` Unix seconds; `total` counts all Points, and `most` is as for one Series.
     """
-    ids = ids_of(series)
+    ids, pages = ids_of(series), site.store.pages
+    version = pages.version(ids)
 
     def make() -> Response:
-        return json_text(f'{{"series":[{",".join(site.store.pages.charts(ids, window))}]}}')
+        chosen = found.chosen_of_long(site, ids[0], version, window) if len(ids) == 1 else None
+        drawn = [pages.chart(ids[0], window, chosen)] if chosen else pages.charts(ids, window)
+        return json_text(f'{{"series":[{",".join(drawn)}]}}')
 
-    return kept(request, site.store.pages.version(ids), make)
+    return kept(request, version, make)
 
 
 @router.get("/compare", openapi_extra=SIDES, responses=told(answers.Compared))

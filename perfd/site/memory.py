@@ -62,6 +62,11 @@ class Memory:
         """The value with that key; nobody changes it."""
         return self._get(key, make, lambda _: FACT_BYTES)
 
+    def knows(self, key: Hashable) -> bool:
+        """Whether there is a value with that key just now."""
+        with self._lock:
+            return key in self._held
+
     def recent(self, name: str, make: Callable[[], T], most_s: float) -> T:
         """What `make` gave at most so many seconds ago, and after the last write through this site; with 0, what it gives now."""
         return make() if most_s <= 0 else self.fact((name, self._writes, int(time.monotonic() / most_s)), make)

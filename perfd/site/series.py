@@ -8,7 +8,7 @@ from starlette.responses import HTMLResponse, Response
 
 from perfd.domain.verdict import Verdict
 from perfd.errors import BadInputError
-from perfd.site import documents, sentences
+from perfd.site import documents, found, sentences
 from perfd.site.fresh import kept
 from perfd.site.marking import marks_of
 from perfd.site.numbers import effect_between, percent, percents, scale_of
@@ -17,7 +17,7 @@ from perfd.site.rows import better_word, change_word, line
 from perfd.site.site import Here, Site
 from perfd.site.troubles import NotHereError
 from perfd.site.viewing import View, axis, beside, lines, view_of
-from perfd.store.pages import Sibling
+from perfd.store.pages import Sibling, Version
 from perfd.store.records import PointLine, SeriesLine, SeriesPage
 
 router = APIRouter()
@@ -31,12 +31,13 @@ def series(request: Request, series_id: SeriesId, site: Here, rows: Rows = IN_TA
     view = view_of(request)
     members = site.version().members
     siblings = site.memory.fact(("siblings", series_id, members), lambda: site.store.pages.siblings(series_id))
-    version = f"{site.page_version(sorted({series_id, *view.over}))} {members}"
-    return kept(request, version, lambda: _page(site, series_id, rows, view, siblings), alike=True)
+    own = site.store.pages.version([series_id])
+    version = f"{site.page_version(view.over) if view.over else site.started} {own} {members}"
+    # One line more than are shown, so that the oldest has its change against the one before.
+    return kept(request, version, lambda: _page(site, find(site, series_id, rows + 1, own), rows, view, siblings), alike=True)
 
 
-def _page(site: Site, series_id: int, rows: int, view: View, siblings: tuple[Sibling, ...]) -> HTMLResponse:
-    page = find(site, series_id, rows + 1)  # one more, so that the oldest line has its change against the one before
+def _page(site: Site, page: SeriesPage, rows: int, view: View, siblings: tuple[Sibling, ...]) -> HTMLResponse:
     verdict = page.verdict
     drawn = axis(site, page, view)
     laid = _laid(site, page, view.over)
@@ -63,9 +64,13 @@ def _page(site: Site, series_id: int, rows: int, view: View, siblings: tuple[Sib
     )
 
 
-def find(site: Site, series_id: int, last: int | None = None) -> SeriesPage:
-    """The Series with its (last) Points; raises NotHereError where there is none."""
-    page = site.store.pages.series_page(series_id, last)
+def find(site: Site, series_id: int, last: int | None = None, version: Version | None = None) -> SeriesPage:
+    """The Series with its (last) Points; raises NotHereError where there is none.
+
+    With its version, what only all its Points can tell is told as it was remembered under it.
+    """
+    extent = found.extent(site, series_id, version) if version else None
+    page = site.store.pages.series_page(series_id, last, extent)
     if page is None:
         raise NotHereError(f"There is no Series {series_id}.")
     return page

@@ -23,7 +23,7 @@ BUNDLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "uplot.js": ("uplot-begin.js", "vendor/uplot-1.6.32/uPlot.iife.min.js", "uplot-end.js"),
     }
 )
-"""Files that come as one: a request costs a browser more than their bytes. What begins with "uplot-" is a script with uPlot only."""
+"""Files that come as one: a request costs a browser more than their bytes."""
 
 
 def web_folder() -> Path:

@@ -37,10 +37,11 @@ from perfd.store.pages import (
 )
 from perfd.store.pages.across import PARTS
 from perfd.store.pages.chosen import UNJUDGED, SeriesFilter, Version
-from perfd.store.pages.columns import Columns, Window
+from perfd.store.pages.columns import Chosen, Columns, Window
 from perfd.store.pages.comparing import Apart, Question, Sorting
 from perfd.store.pages.latest_columns import Names
 from perfd.store.pages.occasions import OccasionFilter
+from perfd.store.pages.one_series import Extent
 from perfd.store.pages.related import Daily, Pinned, Sibling
 from perfd.store.pages.triage import Commits
 from perfd.store.records import (
@@ -74,9 +75,11 @@ __all__ = [
     "UNJUDGED",
     "Apart",
     "BuildPage",
+    "Chosen",
     "Columns",
     "Commits",
     "Daily",
+    "Extent",
     "OccasionFilter",
     "Pages",
     "Pinned",
@@ -131,10 +134,15 @@ class Pages:
         with self.engine.begin() as connection:
             return chosen.choices(connection)
 
-    def series_page(self, series_id: int, last: int | None = None) -> SeriesPage | None:
-        """The Series with its (last) Points, its Changes that stand, and its last Verdict."""
+    def series_page(self, series_id: int, last: int | None = None, extent: Extent | None = None) -> SeriesPage | None:
+        """The Series with its (last) Points, its Changes that stand, and its last Verdict; its extent where that is known."""
         with self.engine.begin() as connection:
-            return one_series.page(connection, series_id, last)
+            return one_series.page(connection, series_id, last, extent)
+
+    def extent(self, series_id: int) -> Extent:
+        """How many Points the Series has, and between which values they lie."""
+        with self.engine.begin() as connection:
+            return one_series.extent(connection, series_id)
 
     def siblings(self, series_id: int) -> tuple[Sibling, ...]:
         """Series that differ from this one in one part of the key, by that part; a few dozen at most."""
@@ -156,10 +164,20 @@ class Pages:
         with self.engine.begin() as connection:
             return related.daily(connection, ids)
 
-    def series_columns(self, series_id: int, window: Window) -> Columns:
-        """Points of one Series with their Runs, Builds and Revisions, in columns of JSON."""
+    def series_columns(self, series_id: int, window: Window, chosen: Chosen | None = None) -> Columns:
+        """Points of one Series with their Runs, Builds and Revisions, in columns of JSON; of `chosen` where that is known."""
         with self.engine.begin() as connection:
-            return columns.whole(connection, series_id, window)
+            return columns.whole(connection, series_id, window, chosen)
+
+    def choose(self, series_id: int, window: Window, total: int) -> Chosen:
+        """Which Points of a window that holds too many are given: the lowest and highest of each stretch."""
+        with self.engine.begin() as connection:
+            return columns.choose(connection, series_id, window, total)
+
+    def chart(self, series_id: int, window: Window, chosen: Chosen) -> str:
+        """The chosen Points of a Series to be drawn, one JSON object."""
+        with self.engine.begin() as connection:
+            return columns.chart(connection, series_id, window, chosen)
 
     def charts(self, ids: Sequence[int], window: Window) -> list[str]:
         """Points of these Series to be drawn, one JSON object each; Series that do not exist are left out."""

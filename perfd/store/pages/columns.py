@@ -107,6 +107,27 @@ class Columns:
     """Places where hardware, or driver and libraries, differ from the Point that is given before."""
 
 
+@dataclass(frozen=True)
+class Chosen:
+    """Which Points of a window are given where it holds too many: those with the lowest and highest values of each stretch."""
+
+    total: int
+    """Points of the whole Series."""
+    keys: Mapping[str, list[int]]
+    """Their places, and their keys in the index that orders a Series, in columns."""
+
+
+def choose(connection: Connection, series_id: int, window: Window, total: int) -> Chosen:
+    """The Points to be given of a Series of `total`, whose window holds more than `most`. Reads one index entry a Point of it."""
+    return Chosen(total, _chosen(connection, _stretch(series_id, window, total), window.most))
+
+
+def chart(connection: Connection, series_id: int, window: Window, chosen: Chosen) -> str:
+    """The same as `charts` gives of this Series, when it is known already which of its Points are given."""
+    row = _told_of(connection, _FEW, _stretch(series_id, window, chosen.total), chosen.keys)
+    return _object(series_id, chosen.total, window, _joined(tuple(row)))
+
+
 def charts(connection: Connection, ids: Sequence[int], window: Window) -> list[str]:
     """One JSON object a Series that exists, in the order of `ids`; numbers rounded to single precision, for they are drawn."""
     stretch = min(window.many(sys.maxsize), window.most + 1)  # one more than is given says that there are more
@@ -117,16 +138,24 @@ def charts(connection: Connection, ids: Sequence[int], window: Window) -> list[s
     if len(totals) < len(rows):
         totals |= _totals(connection, rows.keys() - totals.keys())
     drawn = [(one, totals[one], _drawn(connection, rows[one], window, totals[one])) for one in ids if totals.get(one)]
-    return [f'{{"id":{one},"total":{total},"from":{window.start},"data":{data}}}' for one, total, data in drawn]
+    return [_object(one, total, window, data) for one, total, data in drawn]
 
 
-def whole(connection: Connection, series_id: int, window: Window) -> Columns:
-    """The Points of the window with their Runs, Builds, Revisions and occasions."""
-    total = _totals(connection, [series_id]).get(series_id, 0)
+def _object(series_id: int, total: int, window: Window, data: str) -> str:
+    return f'{{"id":{series_id},"total":{total},"from":{window.start},"data":{data}}}'
+
+
+def whole(connection: Connection, series_id: int, window: Window, chosen: Chosen | None = None) -> Columns:
+    """The Points of the window with their Runs, Builds, Revisions and occasions; of `chosen` where they were chosen before."""
+    total = chosen.total if chosen else _totals(connection, [series_id]).get(series_id, 0)
     many = window.many(total)
     if not many:
         return Columns(total, 0, 0, "[[],[],[],[]]", _NO_POINTS, "[]")
-    row = _ask(connection, _TOLD, series_id, window, total)
+    row = (
+        _told_of(connection, _TOLD, _stretch(series_id, window, total), chosen.keys)
+        if chosen
+        else _ask(connection, _TOLD, series_id, window, total)
+    )
     return Columns(total, many, row.shown, row.data, row.points, row.epochs)
 
 
@@ -153,6 +182,10 @@ def _drawn(connection: Connection, row: AnyRow, window: Window, total: int) -> s
         columns = (_places(window.start, row.many), row.values, row.lows, row.highs, row.moments)
     else:
         columns = tuple(_ask(connection, _FEW, row.id, window, total))
+    return _joined(columns)
+
+
+def _joined(columns: Sequence[str | None]) -> str:
     return "[" + ",".join(f"[{one or ''}]" for one in columns) + "]"
 
 
@@ -163,12 +196,19 @@ def _places(start: int, many: int) -> str:
 
 def _ask(connection: Connection, question: str, series_id: int, window: Window, total: int) -> AnyRow:
     """The answer about every Point of the window, or about the lowest and highest of each stretch where it holds too many."""
-    many = window.many(total)
-    asked: dict[str, Any] = {"id": series_id, "total": total, "start": window.start, "many": many}
-    if many <= window.most:
+    asked = _stretch(series_id, window, total)
+    if window.many(total) <= window.most:
         return connection.execute(text(question.replace("<points>", _EACH)), asked).one()
-    chosen = asked | _chosen(connection, asked, window.most)
-    return connection.execute(text(question.replace("<points>", _CHOSEN)), chosen).one()
+    return _told_of(connection, question, asked, _chosen(connection, asked, window.most))
+
+
+def _told_of(connection: Connection, question: str, asked: Mapping[str, Any], keys: Mapping[str, list[int]]) -> AnyRow:
+    """The answer about the Points with these places and keys."""
+    return connection.execute(text(question.replace("<points>", _CHOSEN)), {**asked, **keys}).one()
+
+
+def _stretch(series_id: int, window: Window, total: int) -> dict[str, Any]:
+    return {"id": series_id, "start": window.start, "many": window.many(total)}
 
 
 def _chosen(connection: Connection, asked: Mapping[str, Any], most: int) -> dict[str, list[int]]:

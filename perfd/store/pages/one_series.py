@@ -4,6 +4,8 @@ Points are read from the index that orders a Series, and say of their Runs the n
 large and lie in the order of nights, so that every line would wait for pages of both.
 """
 
+from typing import NamedTuple
+
 from sqlalchemy import Connection, bindparam, text
 
 from perfd.domain.suite import Workload, WorkloadClass
@@ -46,20 +48,35 @@ _LAST = text("""
     ORDER BY p.ordinal, p.measured_at, p.run_id""")
 
 
-def page(connection: Connection, series_id: int, last: int | None) -> SeriesPage | None:
-    """The Series with its (last) Points, its Changes that stand, and its last Verdict."""
+class Extent(NamedTuple):
+    """What only all Points of a Series can tell."""
+
+    total: int
+    """How many there are."""
+    values: tuple[float, ...]
+    """The lowest and the highest, and one that is no whole number where there is one."""
+
+
+def extent(connection: Connection, series_id: int) -> Extent:
+    """The extent of the Series. Reads one index entry a Point."""
+    total, *values = connection.execute(_EXTENT, {"id": series_id}).one()
+    return Extent(total, tuple(value for value in values if value is not None))
+
+
+def page(connection: Connection, series_id: int, last: int | None, known: Extent | None = None) -> SeriesPage | None:
+    """The Series with its (last) Points, its Changes that stand, and its last Verdict; its extent where that is `known`."""
     asked = {"id": series_id}
     row = connection.execute(_ABOUT, asked).first()
     if row is None:
         return None
     changes = reading.changes(connection, C.series_id == series_id, C.gone_at.is_(None))
-    total, *extent = connection.execute(_EXTENT, asked).one()
+    whole = known or extent(connection, series_id)
     return SeriesPage(
         info=reading.as_series(row),
         workload=_workload(row),
         points=() if last == 0 else tuple(map(_line, connection.execute(_LAST, asked | {"last": last}))),
-        total=total,
-        extent=tuple(value for value in extent if value is not None),
+        total=whole.total,
+        extent=whole.values,
         changes=changes,
         places=dict(connection.execute(_PLACES, asked).all()) if changes else {},
         verdict=None if row.outcome is None else reading.as_verdict(row),
