@@ -116,7 +116,10 @@ def act(standing: Sequence[Standing], known: Sequence[Known]) -> tuple[Action, .
         series.setdefault(one.series, []).append(one)
     stood = {one.change: one for one in standing}
     over = [one for one in standing if one.kind is ChangeKind.TRANSIENT and one.worse]
-    opened = tuple(_opened(standing, series, known))
+    seen = {one.change for one in standing if one.kind in OPENING}
+    # A suspect that went away tonight is noise, and would take what joins it with it.
+    homes = [one for one in known if one.state is not RegressionState.SUSPECT or not seen.isdisjoint(one.changes)]
+    opened = tuple(_opened(standing, series, homes))
     joined = {one.regression: one.changes for one in opened if isinstance(one, Join)}
     grown = (replace(one, changes=(*one.changes, *joined.get(one.regression, ()))) for one in known)
     moved = (_moved(one, stood, series, over) for one in grown)

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, Select, func, select
 
 from perfd.domain.run import OccasionKind
-from perfd.domain.verdict import Outcome, Reproduced
+from perfd.domain.verdict import Outcome, RegressionState, Reproduced
 from perfd.store import occasions, tables
 from perfd.store.records import AaRow, FalseAlarms
 from perfd.store.writing import AnyRow
@@ -57,18 +58,27 @@ class Trust:
         """The same from each of these moments on, read once for all of them."""
         first = min(moments)
         aa = [row for row in self.aa(first) if row.outcome in DECIDED]
-        F = tables.confirmation.c  # noqa: N806  # columns
-        answered = (Reproduced.YES.value, Reproduced.NO.value)
-        asked = select(F.settled_at, F.outcome).where(F.settled_at >= first, F.outcome.in_(answered))
         with self.engine.begin() as connection:
-            settled = connection.execute(asked).all()
+            settled = connection.execute(_answers(first)).all()
         found = []
         for since in moments:
             judged = [row.outcome for row in aa if row.occasion.nominal_at >= since]
-            told = [outcome for at, outcome in settled if at >= since]
+            told = list({regression: outcome for at, outcome, regression in settled if at >= since}.values())
             different = sum(outcome in DIFFERENT for outcome in judged)
             found.append(FalseAlarms(len(judged), different, len(told), told.count(Reproduced.NO.value)))
         return found
+
+
+def _answers(since: datetime) -> Select[Any]:
+    """What re-measuring has answered, oldest first; the last answer on a Regression is the one that counts.
+
+    "Not reproduced" is none while other Builds are still to be compared, as the Regression's place may be off.
+    """
+    F, G = tables.confirmation.c, tables.regression.c  # noqa: N806  # columns
+    waits = (RegressionState.SUSPECT.value, RegressionState.DETECTED.value)
+    over = (F.outcome == Reproduced.YES.value) | ((F.outcome == Reproduced.NO.value) & G.state.not_in(waits))
+    asked = select(F.settled_at, F.outcome, F.regression_id).join(tables.regression, G.id == F.regression_id)
+    return asked.where(F.settled_at >= since, over).order_by(F.settled_at, F.occasion_id)
 
 
 def _as_aa(row: AnyRow) -> AaRow:

@@ -62,8 +62,19 @@ def test_a_change_that_shows_later_joins_the_open_regression() -> None:
     assert (Join(7, (2,)),) == act([replace(ITL, regression=7), later], [OPEN])
 
 
-def test_a_suspect_that_went_away_lives_on_in_the_change_that_joins_it() -> None:
+def test_a_change_does_not_join_a_suspect_that_went_away() -> None:
     known = replace(OPEN, state=RegressionState.SUSPECT)
+    over = replace(ITL, kind=ChangeKind.TRANSIENT, regression=7)
+
+    opened, move = act([over, replace(TTFT, build="b9", rank=9)], [known])
+
+    assert isinstance(opened, Open)
+    assert isinstance(move, Move)
+    assert ((2,), RegressionState.NOISE) == (opened.changes, move.new)
+
+
+def test_what_was_detected_lives_on_in_a_change_that_joins_it() -> None:
+    known = replace(OPEN, state=RegressionState.DETECTED)
     over = replace(ITL, kind=ChangeKind.TRANSIENT, regression=7)
 
     assert (Join(7, (2,)),) == act([over, replace(TTFT, build="b9", rank=9)], [known])

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from placed_world import Placed, placed_world
+from store_world import FIRST_NIGHT
 
 from perfd.domain.verdict import RegressionState
 from perfd.stages.confirm_arms import confirmed_pair
@@ -15,22 +16,23 @@ def placed(store: Store, tmp_path: Path) -> Placed:
     return placed_world(store, tmp_path)
 
 
-def test_a_slowdown_that_joins_a_suspect_of_the_build_before_is_blamed_on_its_own_build(placed: Placed) -> None:
+def test_a_slowdown_on_the_night_after_a_suspect_is_told_at_its_own_build(placed: Placed) -> None:
     placed.slower_from, placed.shaky = {"itl_s": (9, 1.25)}, {"ttft_s": 0.06}
     placed.two(1.3, 1.0)  # a busy machine: commit 8 is not slower, and a re-measurement on it stays unsure
     assert [RegressionState.SUSPECT] == [row.state for row in placed.regressions()]
 
-    placed.two(1.0, 1.25)
+    placed.two(1.0, 1.25)  # … and it is over
 
     (found,) = placed.confirmed()
     assert (9, "llama: chat chat itl_s +25.0 % since 000000000000 Commit 9") == found
     assert 1 == len(placed.messages())
 
 
-def test_where_the_suspect_of_the_build_before_still_stands_the_new_build_is_compared_next(placed: Placed) -> None:
+@pytest.mark.parametrize("ttft", [1.1, 1.3])  # the weaker and the stronger of the two
+def test_where_the_suspect_of_the_build_before_still_stands_the_new_build_is_compared_next(placed: Placed, ttft: float) -> None:
     placed.slower_from, placed.shaky = {"itl_s": (9, 1.25)}, {"ttft_s": 0.06}
-    placed.two(1.3, 1.0)
-    placed.two(1.25, 1.25)  # the machine stays busy
+    placed.two(ttft, 1.0)
+    placed.two(ttft, 1.25)  # the machine stays busy
 
     assert [(7, 8), (8, 9)] == placed.compared()
     assert [9] == [commit for commit, _ in placed.confirmed()]
@@ -53,6 +55,8 @@ def test_a_slow_build_that_was_lucky_on_its_first_night_is_found_behind_its_succ
 
     assert [(8, 9), (7, 9)] == placed.compared()
     assert [8] == [commit for commit, _ in placed.confirmed()]
+    counted = placed.store.trust.false_alarms(FIRST_NIGHT)
+    assert (1, 0) == (counted.remeasured, counted.refuted)
 
 
 def test_builds_that_nothing_tells_apart_are_blamed_together_and_searched_by_a_bisection(placed: Placed) -> None:
@@ -76,6 +80,8 @@ def test_what_is_the_same_at_its_place_and_around_it_is_noise(placed: Placed) ->
     assert [(7, 8), (7, 9)] == placed.compared()
     assert [RegressionState.NOISE] == [row.state for row in placed.regressions()]
     assert [] == placed.messages()
+    counted = placed.store.trust.false_alarms(FIRST_NIGHT)
+    assert (1, 1) == (counted.remeasured, counted.refuted)
 
 
 def test_a_spike_that_no_noise_explains_is_compared_once(placed: Placed) -> None:
