@@ -15,7 +15,7 @@ from perfd.config import Config, DeviceConfig, Schedule
 from perfd.domain.bisect import BisectEnd, StepOutcome, Wanted
 from perfd.domain.occasion import Occasion
 from perfd.domain.results import Results
-from perfd.domain.run import FailureKind, OccasionKind, RunState
+from perfd.domain.run import Arm, FailureKind, OccasionKind, RunState
 from perfd.domain.subject import Engine, Launch, Source, SourceKind
 from perfd.domain.verdict import RegressionState
 from perfd.errors import BadInputError
@@ -59,6 +59,8 @@ class History:
     context: Context
     seconds: dict[str, float] = field(default_factory=dict)
     """By commit; one that is not there cannot be measured."""
+    shown: dict[str, float] = field(default_factory=dict)
+    """By commit, what a night shows of it where that is something else: a busy machine, or luck."""
     commits: list[str] = field(default_factory=list)
     voids: int = 0
     """So many of the next Runs are void, with wild Samples."""
@@ -108,7 +110,8 @@ class History:
 
     def results(self, claimed: ClaimedRun) -> Results:
         now = self.context.now()
-        seconds = self.seconds.get(claimed.spec.revision)
+        true = self.seconds.get(claimed.spec.revision)
+        seconds = self.shown.get(claimed.spec.revision, true) if claimed.arm is Arm.ONLY else true
         if seconds is None:
             return Results(RunState.FAILED, (), now, now, ENVIRONMENT, failure=FailureKind.DIED, reason="it exited with code 1")
         noisy = seconds * (1.0 + 0.001 * ((claimed.block * 7 + self.days * 3) % 5 - 2))
@@ -196,6 +199,23 @@ def test_a_confirmed_regression_is_searched_by_itself_where_that_is_wanted(tmp_p
     assert message.payload["regression"] == found.id
     history.night()
     assert 1 == len(store.bisects.of_regression(found.id))
+
+
+def test_where_several_builds_may_be_the_first_slow_one_the_search_is_between_those_that_were_told_apart(
+    tmp_path: Path, store: Store
+) -> None:
+    history = world(tmp_path, store, by_itself=True)
+    for day, shown in enumerate((1.0, 1.01, 0.99, 1.005, 0.995, 1.0, 1.01, 0.99, 1.025, 1.024, 1.06)):
+        history.shown[history.commit(f"Day {day}", 1.045 if day >= 8 else 1.0)] = shown
+        history.night()
+
+    (found,) = store.regressions.every({RegressionState.CONFIRMED})
+    assert history.commits[9] == found.revision
+    assert "Day 9, or a Build before it and after" in found.title
+    (row,) = store.bisects.of_regression(found.id)
+    assert [history.commits[7], history.commits[9]] == [row.path[0].revision, row.path[-1].revision]
+    assert row.ended is not None
+    assert (BisectEnd.COMMIT, history.commits[8]) == (row.ended.end, row.path[row.ended.bad].revision)
 
 
 def test_nothing_is_searched_by_itself_unless_it_is_wanted_and_a_person_may_ask(history: History) -> None:
