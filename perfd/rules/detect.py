@@ -4,8 +4,8 @@ Missing nights are left out and counted; what a person should know before believ
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 from perfd.domain.identity import Json
 from perfd.domain.verdict import Change
 from perfd.rules.changes import changes_of
-from perfd.rules.series_file import SeriesIn
+from perfd.rules.series_given import NEEDED, Given, given, notes_of
+from perfd.rules.series_in import SeriesIn
 from perfd.stats.hindsight import in_hindsight
 from perfd.stats.power import bar_of, smallest_effects
-from perfd.stats.replay import replay
+from perfd.stats.replay import replay as replayed
 from perfd.stats.track import Replay
 
 Floats = NDArray[np.float64]
 
-NEEDED = 6
-"""Values that a Series needs before anything is said of it."""
-_UNIT_JUMP = (24.0, 60.0, 1000.0, 1024.0, 3600.0, 1e6, 1048576.0, 1e9)
-"""Ratios of units that people confuse: hours, minutes, kilo, Ki, mega, Mi, giga."""
+_HORIZONS = (4, 7, 14)
+_CELLS = 1 << 20
+"""Values that are replayed together: numpy's calls cost as much for one Series of ten nights as for many."""
 
 
 @dataclass(frozen=True)
@@ -38,14 +38,19 @@ class Detected:
     notes: tuple[str, ...] = ()
     values: Floats = field(default_factory=lambda: np.zeros(0))
 
+    @property
+    def measured(self) -> int:
+        """Nights that have a value."""
+        return int(np.count_nonzero(~np.isnan(self.values)))
+
 
 def detect(series: Sequence[SeriesIn], *, online: bool = False) -> list[Detected]:
-    """What changed in each Series.
+    """What changed in each Series; raises BadInputError where a value is out of all proportion to its Series.
 
     Every night is judged with only its past. `online` says whether that stands (True), or whether places move to where all nights
     put them, and a Series that wanders by itself keeps only the steps that hindsight sees (False).
     """
-    return [_detect(one, online=online) for one in series]
+    return [one for batch in _batches([given(one) for one in series]) for one in _judged(batch, online=online)]
 
 
 def answer(found: Sequence[Detected]) -> dict[str, Json]:
@@ -80,71 +85,82 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _detect(one: SeriesIn, *, online: bool) -> Detected:
-    there = np.flatnonzero(~np.isnan(one.values))
-    values = one.values[there]
-    notes = list(one.notes)
-    if len(values) < len(one.values):
-        notes.append(f"{len(one.values) - len(values)} of {len(one.values)} nights are missing and were left out")
-    notes += _doubts(values)
-    if len(values) < NEEDED:
-        notes.append(
-            f"unsure: {len(values)} {'value' if len(values) == 1 else 'values'}, {NEEDED} are needed before anything can be said"
-        )
-        noise = {"relative": None, "absolute": None, "autocorrelation": None, "n": len(values)}
-        return Detected(one.name, (), noise, {}, tuple(notes), one.values)
-    found = replay(values[None, :], np.array([len(values)]), settle=not online)
+def _batches(those: Sequence[Given]) -> Iterator[list[Given]]:
+    """Series that are replayed together; they are padded to the longest of them."""
+    batch: list[Given] = []
+    longest = 0
+    for one in those:
+        longest = max(longest, len(one.values))
+        if batch and (len(batch) + 1) * longest > _CELLS:
+            yield batch
+            batch, longest = [], len(one.values)
+        batch.append(one)
+    yield batch
+
+
+def _judged(batch: Sequence[Given], *, online: bool) -> Iterator[Detected]:
+    enough = [one for one in batch if len(one.values) >= NEEDED]
+    found = _replayed(enough, online=online) if enough else None
+    row = 0
+    for one in batch:
+        if found is None or len(one.values) < NEEDED:
+            yield _unsure(one)
+        else:
+            yield _told_of(one, found, row)
+            row += 1
+
+
+def _replayed(those: Sequence[Given], *, online: bool) -> Replay:
+    lengths = np.array([len(one.values) for one in those])
+    values = np.zeros((len(those), int(lengths.max())))
+    for row, one in enumerate(those):
+        values[row, : lengths[row]] = one.values
+    found = replayed(values, lengths, settle=not online)
     if not online:
-        found.tracks[0].events = in_hindsight(values, found.tracks[0].events)
-    changes = tuple(_placed(change, there) for change in changes_of(found, values))
-    noise, mde = _noise(found, len(values))
-    return Detected(one.name, changes, noise, mde, tuple(notes), one.values)
+        for one, track in zip(those, found.tracks, strict=True):
+            track.events = in_hindsight(one.values, track.events)
+    return found
 
 
-def _noise(found: Replay, n: int) -> tuple[Json, dict[int, float]]:
-    level, scale, phi = (float(array[0, n - 1]) for array in (found.level, found.scale, found.phi))
-    relative = scale / abs(level) if level else scale
-    old = n - found.tracks[0].start
+def _unsure(one: Given) -> Detected:
+    n = len(one.values)
+    told = f"unsure: {n} {'value' if n == 1 else 'values'}, {NEEDED} are needed before anything can be said"
+    noise = {"relative": None, "absolute": None, "autocorrelation": None, "n": n, "level": None, "bar": None}
+    return Detected(one.file.name, (), noise, dict.fromkeys(_HORIZONS, math.inf), (*notes_of(one), told), one.file.values)
+
+
+def _told_of(one: Given, found: Replay, row: int) -> Detected:
+    changes = tuple(_placed(change, one) for change in changes_of(found, one.values, row))
+    noise, mde = _noise(found, row, one)
+    return Detected(one.file.name, changes, noise, mde, notes_of(one), one.file.values)
+
+
+def _noise(found: Replay, row: int, one: Given) -> tuple[Json, dict[int, float]]:
+    n = len(one.values)
+    level, scale, phi = (float(array[row, n - 1]) for array in (found.level, found.scale, found.phi))
+    relative = scale / abs(level) if level else scale * one.unit
+    old = n - found.tracks[row].start
     noise = {
         "relative": _finite(relative),
-        "absolute": scale,
+        "absolute": scale * one.unit,
         "autocorrelation": phi,
         "n": n,
-        "level": level,
+        "level": level * one.unit,
         "bar": _finite(bar_of(relative, phi, old)),
     }
     return noise, smallest_effects(relative, phi, old)
 
 
-def _placed(change: Change, there: NDArray[np.intp]) -> Change:
-    flagged = None if change.flagged_at is None else int(there[change.flagged_at])
-    return Change(
-        int(there[change.index]), change.kind, change.status, change.before, change.after, change.effect,
-        change.interval, change.q, flagged,
-    )  # fmt: skip
-
-
-def _doubts(values: Floats) -> list[str]:
-    """What a person should know before believing the answer."""
-    notes = []
-    if np.any(values < 0) and np.any(values > 0):
-        notes.append("values change sign: effects are relative to the size of the level before, and mean little near zero")
-    elif np.any(values == 0) and np.any(values != 0):
-        notes.append(f"{int(np.count_nonzero(values == 0))} values are zero; from a zero level, effects are differences")
-    jump = _unit_jump(values)
-    if jump is not None:
-        notes.append(jump)
-    return notes
-
-
-def _unit_jump(values: Floats) -> str | None:
-    """Says so when the level jumps by the ratio of two units, as when seconds become milliseconds."""
-    if len(values) < NEEDED or np.any(values <= 0):
-        return None
-    steps = np.log(values[1:] / values[:-1])
-    place = int(np.argmax(np.abs(steps)))
-    ratio = float(np.median(values[place + 1 :]) / np.median(values[: place + 1]))
-    for unit in _UNIT_JUMP:
-        if abs(math.log(max(ratio, 1 / ratio) / unit)) < 0.05:
-            return f"the level changes by a factor of about {unit:g} at value {place + 1}: did the unit change there?"
-    return None
+def _placed(change: Change, one: Given) -> Change:
+    """The Change in the file's unit and places; from a level of zero, effects are differences and have the unit, too."""
+    unit = 1.0 if change.before else one.unit
+    interval = None if change.interval is None else (change.interval[0] * unit, change.interval[1] * unit)
+    return replace(
+        change,
+        index=int(one.there[change.index]),
+        before=change.before * one.unit,
+        after=change.after * one.unit,
+        effect=change.effect * unit,
+        interval=interval,
+        flagged_at=None if change.flagged_at is None else int(one.there[change.flagged_at]),
+    )
