@@ -151,3 +151,12 @@ def test_short_comparisons_are_drawn_all_the_same(values: list[tuple[float, floa
     metric = METRICS["failed_requests"]
 
     assert size(pairs_png(pairs_of(values, metric), metric)) == (800, 380)
+
+
+@pytest.mark.parametrize(
+    "name", ["$\\frac{a$", "\u5ef6\u8fdf \U0001f525", "\x1b[31m\x00red\nforged", "\u202eevil", "\ud800", "x" * 1000]
+)
+def test_a_name_from_outside_is_drawn_whatever_it_holds(name: str) -> None:
+    view = SeriesView(name, "ms", [1.0] * 10 + [2.0] * 10, labels=[name] * 20)
+
+    assert size(series_png([view])) == (800, 340)

@@ -6,10 +6,15 @@ give the same bytes.
 """
 
 import io
+import unicodedata
+from functools import cache
 
+import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.font_manager import findfont
+from matplotlib.ft2font import FT2Font
 
 from perfd.domain.verdict import Outcome
 
@@ -23,6 +28,10 @@ ANSWERS = {
     Outcome.NOT_COMPARABLE: (GREY, "x"),
 }
 """Colour and mark of an answer: better points up and worse down, whichever way the number went."""
+mpl.rcParams["text.parse_math"] = False
+"""Names come from outside: a dollar in one is a dollar, and a formula that breaks off must not end a picture."""
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Categories of characters that draw nothing, break a line, or turn what stands beside them."""
 _WIDTH_IN = 8.0
 _DPI = 100
 
@@ -40,9 +49,24 @@ def to_png(figure: Figure) -> bytes:
     return out.getvalue()
 
 
+def drawn(text: str, most: int = 1000) -> str:
+    """The text on one line, cut at `most` characters; what the font has no shape for as Python writes it in a literal."""
+    written = "".join(mark if _has_shape(mark) else mark.encode("unicode_escape").decode() for mark in text[: most + 1])
+    return written if len(written) <= most else written[: most - 1] + "…"
+
+
+def _has_shape(mark: str) -> bool:
+    return ord(mark) in _shapes() and unicodedata.category(mark) not in _UNSEEN
+
+
+@cache
+def _shapes() -> frozenset[int]:
+    return frozenset(FT2Font(findfont("DejaVu Sans")).get_charmap())
+
+
 def write_title(axes: Axes, text: str) -> None:
     """A sentence above the picture, cut where it would leave it."""
-    axes.set_title(text if len(text) <= 108 else text[:107] + "…", loc="left", fontsize=10.5, color=INK)
+    axes.set_title(drawn(text, 108), loc="left", fontsize=10.5, color=INK)
 
 
 def clear(axes: Axes) -> None:

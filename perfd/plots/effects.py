@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 
 from perfd.domain.verdict import Outcome
-from perfd.plots.canvas import ANSWERS, GREY, INK, PALE, a_figure, clear, to_png, write_title
+from perfd.plots.canvas import ANSWERS, GREY, INK, PALE, a_figure, clear, drawn, to_png, write_title
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ def effects_png(effects: Sequence[Effect], title: str = "") -> bytes:
     for place, one in enumerate(effects):
         _draw_effect(axes, one, place, reach)
     axes.axvline(0.0, color=INK, linewidth=0.8, zorder=1)
-    axes.set_yticks(range(len(effects)), [_short(one.name) for one in effects])
+    axes.set_yticks(range(len(effects)), [drawn(one.name, 44) for one in effects])
     axes.set_ylim(max(1, len(effects)) - 0.4, -0.6)
     axes.set_xlim(-reach, reach)
     axes.set_xlabel("head against base (%), with its interval; the pale bar is what would not matter")
@@ -76,7 +76,3 @@ def _reach(effects: Sequence[Effect]) -> float:
     ends += [max(abs(one.low), abs(one.high)) for one in sure]
     finite = [end for end in ends if math.isfinite(end)]
     return 110.0 * min(max(finite, default=0.05) or 0.05, 10.0)
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= 44 else f"{name[:43]}…"

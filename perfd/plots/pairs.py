@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from perfd.domain.metric import Metric
 from perfd.domain.verdict import Outcome, Verdict
-from perfd.plots.canvas import BLUE, GREY, INK, ORANGE, PALE, VERMILLION, a_figure, clear, to_png, write_title
+from perfd.plots.canvas import BLUE, GREY, INK, ORANGE, PALE, VERMILLION, a_figure, clear, drawn, to_png, write_title
 from perfd.plots.levels import Floats
 
 
@@ -40,7 +40,7 @@ def pairs_png(pairs: Sequence[Pair], metric: Metric, answer: Verdict | None = No
     _draw_course(axes, pairs)
     _limit(axes, pairs, metric)
     axes.set_xlabel("pair, in the order of measuring (a stripe is a block of two)")
-    axes.set_ylabel(f"{metric.name}: head against base (%)")
+    axes.set_ylabel(f"{drawn(metric.name, 40)}: head against base (%)")
     axes.set_xlim(0.4, max(len(pairs), 1) + 0.6)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     write_title(axes, _title(metric, answer))

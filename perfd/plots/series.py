@@ -11,7 +11,7 @@ from matplotlib.ticker import MaxNLocator
 from perfd.domain.metric import Better
 from perfd.domain.numbers import scale_of
 from perfd.domain.verdict import Change, ChangeKind, ChangeStatus
-from perfd.plots.canvas import BLUE, GREEN, GREY, INK, PALE, SKY, VERMILLION, a_figure, clear, to_png, write_title
+from perfd.plots.canvas import BLUE, GREEN, GREY, INK, PALE, SKY, VERMILLION, a_figure, clear, drawn, to_png, write_title
 from perfd.plots.levels import Floats, Segment, floats, scatter, segments_of
 
 _WORDS = {
@@ -23,6 +23,8 @@ _WORDS = {
 _LEAST_FOR_NOISE = 5
 """A stretch with fewer Points has no noise of its own to draw."""
 _LABEL_ROWS = 3
+_LONGEST_NAME = 40
+"""Characters; the axis is no longer than that, and the title tells more."""
 _MOST_LABELS = 9
 """More words than this would lie on each other; the marks stay."""
 
@@ -77,7 +79,8 @@ def _draw_series(axes: Axes, view: SeriesView) -> None:
     _draw_intervals(axes, view, factor)
     _draw_values(axes, values * factor, len(view.changes))
     _draw_changes(axes, view)
-    axes.set_ylabel(f"{view.name} ({unit})" if unit else view.name)
+    name = drawn(view.name, _LONGEST_NAME)
+    axes.set_ylabel(f"{name} ({unit})" if unit else name)
     _label_points(axes, view)
 
 
@@ -186,7 +189,7 @@ def _label_points(axes: Axes, view: SeriesView) -> None:
         return
     step = max(1, math.ceil(len(view.labels) / 8))
     places = list(range(0, len(view.labels), step))
-    axes.set_xticks(places, [view.labels[place] for place in places])
+    axes.set_xticks(places, [drawn(view.labels[place], _LONGEST_NAME) for place in places])
 
 
 def _series_title(view: SeriesView) -> str:
