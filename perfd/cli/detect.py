@@ -6,16 +6,19 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from perfd import plots
 from perfd.cli import main
-from perfd.cli.group import FINE, REGRESSION, answer, json_option
+from perfd.cli.group import FINE, REGRESSION, UNSURE, answer, json_option
+from perfd.cli.picture import check_picture, draw
+from perfd.cli.shown import on_one_line
 from perfd.cli.tables import console
+from perfd.cli.text_file import read_text
 from perfd.domain.verdict import ChangeStatus
-from perfd.errors import BadInputError
 from perfd.rules import detect as rules
 from perfd.rules.series_file import read_series
+from perfd.rules.series_given import NEEDED
 
-MOST_BYTES = 1 << 30
+MANY_VALUES = 100_000
+"""From here on, people wonder whether anything is happening."""
 
 
 @main.command()
@@ -30,36 +33,28 @@ MOST_BYTES = 1 << 30
 def detect(file: Path, online: bool, plot: Path | None, as_json: bool) -> int:
     """Find every change in FILE: CSV with a header (time,value; or time and a column a series) or JSON {"series": {NAME: [...]}}.
 
-    Exit code 1: a change was detected (nobody said which way is better); 0: none.
+    Exit code 1: a change was detected (nobody said which way is better); 2: none, and a series has no value at all; 0: none.
     """
-    found = rules.detect(read_series(_text(file), str(file)), online=online)
     if plot is not None:
-        _draw(found, plot)
+        check_picture(plot, file)
+    series = read_series(read_text(file), str(file))
+    count = sum(len(one.values) for one in series)
+    if count > MANY_VALUES:
+        click.echo(f"judging {count:,} values in {len(series):,} series, which takes minutes", err=True)
+    found = rules.detect(series, online=online)
     if as_json:
         answer(rules.answer(found))
     else:
         _print(found)
-    return REGRESSION if any(change.status is ChangeStatus.DETECTED for one in found for change in one.changes) else FINE
+    if plot is not None:
+        draw(found, plot)
+    return _exit_code(found)
 
 
-def _text(file: Path) -> str:
-    try:
-        size = file.stat().st_size
-        if size > MOST_BYTES:
-            raise BadInputError(f"{file}: {size:,} bytes, and at most {MOST_BYTES:,} are read; split the file")
-        return file.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise BadInputError(f"{file}: is not UTF-8 at byte {error.start}; save it as UTF-8") from None
-    except OSError as error:
-        raise BadInputError(f"{file}: cannot be read ({error.strerror})") from None
-
-
-def _draw(found: Sequence[rules.Detected], plot: Path) -> None:
-    views = [plots.SeriesView(one.name, "", one.values.tolist(), changes=one.changes) for one in found]
-    try:
-        plot.write_bytes(plots.series_png(views))
-    except OSError as error:
-        raise BadInputError(f"{plot}: the picture cannot be written ({error.strerror}); give another --plot FILE") from None
+def _exit_code(found: Sequence[rules.Detected]) -> int:
+    if any(change.status is ChangeStatus.DETECTED for one in found for change in one.changes):
+        return REGRESSION
+    return FINE if all(one.measured for one in found) else UNSURE
 
 
 def _print(found: Sequence[rules.Detected]) -> None:
@@ -72,15 +67,29 @@ def _print(found: Sequence[rules.Detected]) -> None:
             interval = "" if change.interval is None else f"[{change.interval[0]:{form}}, {change.interval[1]:{form}}]"
             flagged = "" if change.flagged_at is None else str(change.flagged_at)
             levels = (f"{change.before:.6g}", f"{change.after:.6g}", f"{change.effect:{form}}")
-            table.add_row(one.name, str(change.index), change.kind, change.status, *levels, interval, flagged)
+            table.add_row(on_one_line(one.name), str(change.index), change.kind, change.status, *levels, interval, flagged)
     out = console()
     if table.rows:
         out.print(table)
     else:
-        out.print("No change was found.")
+        out.print(_nothing_found(found))
     for one in found:
-        mde = ", ".join(f"{effect:.2%} after {nights} nights" for nights, effect in one.mde.items())
         points = "1 point" if len(one.values) == 1 else f"{len(one.values)} points"
-        out.print(f"{one.name}: {points}; smallest effect found with 90 % power: {mde or 'unknown'}", markup=False)
+        out.print(f"{on_one_line(one.name)}: {points}; smallest effect found with 90 % power: {_mde(one)}", markup=False)
         for note in one.notes:
-            out.print(f"  {note}", markup=False)
+            out.print(f"  {on_one_line(note)}", markup=False)
+
+
+def _nothing_found(found: Sequence[rules.Detected]) -> str:
+    few = sum(1 for one in found if one.measured < NEEDED)
+    if few == len(found):
+        return f"Nothing can be said: no series has {NEEDED} values."
+    left = f" {few} of {len(found)} series have fewer than {NEEDED} values, and nothing can be said of them." if few else ""
+    return f"No change was found.{left}"
+
+
+def _mde(one: rules.Detected) -> str:
+    if one.measured < NEEDED:
+        return "unknown"
+    form = ".2%" if one.noise["level"] else ".6g"  # from a level of zero, effects are differences
+    return ", ".join(f"{effect:{form}} after {nights} nights" for nights, effect in one.mde.items())

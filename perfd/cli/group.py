@@ -1,6 +1,7 @@
 """How every command ends: one clear sentence and an exit code that programs can rely on (docs/design.md, section 4)."""
 
 import errno
+import io
 import json
 import os
 import signal
@@ -50,6 +51,7 @@ class Commands(click.Group):
     def main(self, *args: Any, **extra: Any) -> NoReturn:
         """Run one command and leave with its exit code."""
         extra["standalone_mode"] = False
+        _any_alphabet()
         before = {one: signal.getsignal(one) for one in STOPPING}
         for one, handler in before.items():
             if handler is not signal.SIG_IGN:  # nohup, or a shell's background
@@ -121,10 +123,17 @@ def json_option(command: Command) -> Command:
     return click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output, for programs.")(command)
 
 
+def _any_alphabet() -> None:
+    """What the terminal's encoding has no letter for is written out, as standard error does; it is no reason to fail."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
 def answer(document: Any) -> None:
     """The command's JSON answer on standard output."""
+    narrow = not (sys.stdout and (sys.stdout.encoding or "").lower().startswith("utf"))
     try:
-        click.echo(json.dumps(to_json(document), ensure_ascii=False, indent=1))
+        click.echo(json.dumps(to_json(document), ensure_ascii=narrow, indent=1))
     except BrokenPipeError:
         nobody_reads()
 
