@@ -18,6 +18,7 @@ from perfd.forge import github_login
 from perfd.schedule import start_clock
 from perfd.site.app import create_app
 from perfd.site.serve import LOOPBACK, PORT, listen, serve_site
+from perfd.site.site import Site
 from perfd.stages.about import about
 from perfd.stages.alarms import keep_watch
 from perfd.stages.attend import answer_pulls, converse
@@ -69,7 +70,7 @@ def serve(config_path: Path | None, host: str, port: int, clock: bool, worker: b
 
 def _site(context: Context) -> FastAPI:
     config = context.config
-    return create_app(
+    app = create_app(
         context.store,
         clock=context.now,
         schedule=config.schedule,
@@ -79,6 +80,9 @@ def _site(context: Context) -> FastAPI:
         github_login=github_login(config.github, config.site),
         recent_s=1.0,
     )
+    site: Site = app.state.site
+    site.pages.prepare()
+    return app
 
 
 @contextmanager

@@ -10,8 +10,10 @@ from people_world import results
 from prometheus_client.parser import text_string_to_metric_families
 from site_history import CHAT, HOSTILE, History
 
+from perfd.site.app import utc_now
 from perfd.site.headers import HEADERS
 from perfd.site.static import web_folder
+from perfd.site.templates import Pages
 from perfd.store import Store
 
 Browse = Callable[[str], str]
@@ -442,3 +444,7 @@ def walk(client: httpx.Client) -> dict[str, str]:
                 found += links(answer.text, r"/(?!static)[^\"]*")
         new = [address for address in dict.fromkeys(found) if address.split("#")[0] not in seen][:60]
     return seen
+
+
+def test_every_template_is_compiled_before_anybody_asks() -> None:
+    Pages(utc_now).prepare()  # an unknown filter or a wrong tag raises here

@@ -10,10 +10,12 @@
   }
   const zone = document.querySelector("[data-zone]");
   if (!zone) return;
-  zone.textContent = "Times are in your zone; hover for UTC.";
   const name = () => (zone.textContent = `Times are in your zone (${Intl.DateTimeFormat().resolvedOptions().timeZone}); hover for UTC.`);
-  // The zone's name takes a new page 25 to 60 ms, and must not stand in the way of a chart: it comes once all else is there.
-  const later = () => (window.requestIdleCallback ? requestIdleCallback(name, { timeout: 2000 }) : setTimeout(name, 500));
-  if (document.querySelector("figure")) addEventListener("load", later);
-  else later();
+  // The zone's name takes a new page 25 to 60 ms, and must not stand in the way of a chart: there it comes a second later.
+  if (!document.querySelector("figure")) {
+    name();
+    return;
+  }
+  zone.textContent = "Times are in your zone; hover for UTC.";
+  addEventListener("load", () => setTimeout(name, 1000));
 })();
