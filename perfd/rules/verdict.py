@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from perfd.domain.metric import Better, Metric
-from perfd.domain.numbers import LEAST, percent, share
+from perfd.domain.numbers import LEAST, percent, share, signed
 from perfd.domain.past import Past
 from perfd.domain.subject import brief
 from perfd.domain.verdict import Change, ChangeKind, ChangeStatus, Judgement, Outcome, Verdict
@@ -48,17 +48,23 @@ def _verdict(seen: Seen, metric: Metric, policy: Policy, times: float) -> Verdic
     suspect = next((change for change in suspects if change.kind is ChangeKind.STEP), None)
     if suspect is not None:
         q = base.q if suspect.q is None else min(1.0, suspect.q * times)
-        reason = _waiting(suspect, last, policy)
+        reason = _waiting(suspect, last, metric, policy)
         return replace(base, reason=reason, effect=suspect.effect, interval=suspect.interval, q=q)
     return _of_level(base, seen, metric, policy)
 
 
-def _waiting(suspect: Change, last: int, policy: Policy) -> str:
+def moved(effect: float, before: float, metric: Metric) -> str:
+    """By how much: a share, or from a level of zero, which has no shares, a difference with the Metric's unit."""
+    return percent(effect) if before else f"{signed(effect, '+.3g')} {metric.unit}".rstrip()
+
+
+def _waiting(suspect: Change, last: int, metric: Metric, policy: Policy) -> str:
     """Why a suspect is not told yet."""
     nights = last + 1 - suspect.index
+    by = moved(suspect.effect, suspect.before, metric)
     if nights >= policy.lasting:
-        return f"{percent(suspect.effect)} for {nights} nights, not yet beyond what chance shows among this many Series"
-    return f"{percent(suspect.effect)}, seen for {nights} of the {policy.lasting} nights that tell a step from a spike"
+        return f"{by} for {nights} nights, not yet beyond what chance shows among this many Series"
+    return f"{by}, seen for {nights} of the {policy.lasting} nights that tell a step from a spike"
 
 
 def _measured(found: Replay, row: int, last: int, times: float) -> Verdict:
@@ -78,15 +84,15 @@ def _measured(found: Replay, row: int, last: int, times: float) -> Verdict:
 
 
 def _of_change(base: Verdict, change: Change, points: Past, metric: Metric) -> Verdict:
-    where = brief(points.revisions[change.index])
+    where, by = brief(points.revisions[change.index]), moved(change.effect, change.before, metric)
     told = replace(base, effect=change.effect, interval=change.interval, q=change.q)
     if change.kind is ChangeKind.VARIANCE:
         return replace(told, effect=None, interval=None, reason=f"the noise changed by {percent(change.effect)} from {where} on")
     if change.kind is ChangeKind.MODE:
-        return replace(told, reason=f"{percent(change.effect)}: the machine switched to a state that no Build explains")
+        return replace(told, reason=f"{by}: the machine switched to a state that no Build explains")
     worse = (change.effect > 0) == (metric.better is Better.LOWER)
     word = "has drifted by" if change.kind is ChangeKind.DRIFT else "changed by"
-    reason = f"{metric.name} {word} {percent(change.effect)} since {where}{_epoch(change, points)}"
+    reason = f"{metric.name} {word} {by} since {where}{_epoch(change, points)}"
     return replace(told, outcome=Outcome.WORSE if worse else Outcome.BETTER, reason=reason)
 
 
@@ -105,7 +111,7 @@ def _of_level(base: Verdict, seen: Seen, metric: Metric, policy: Policy) -> Verd
     effect = effect_of(level.before, level.after)
     low, high = level.interval
     relevant = max(metric.relevant, _FINEST)
-    pair = _pair(level, effect, (low, high))
+    pair = _pair(level, effect, (low, high), metric)
     if -relevant <= low and high <= relevant:
         return replace(base, outcome=Outcome.SAME, reason=pair, effect=effect, interval=level.interval)
     apart = low > relevant or high < -relevant
@@ -117,10 +123,11 @@ def _still_possible(relevant: float) -> str:
     return f"{'a change' if relevant <= _FINEST else f'an effect of {share(relevant)}'} cannot be excluded yet"
 
 
-def _pair(level: Level, effect: float, interval: tuple[float, float]) -> str:
+def _pair(level: Level, effect: float, interval: tuple[float, float], metric: Metric) -> str:
     """How the newest Points lie from those before, as a sentence begins."""
     newest = "the last Point" if level.new == 1 else f"the last {level.new} Points"
     if max(map(abs, (effect, *interval))) < LEAST:
         return f"{newest} {'equals' if level.new == 1 else 'equal'} the {level.old} before"
-    between = f"{percent(interval[0])} to {percent(interval[1])}"
-    return f"{newest} {'lies' if level.new == 1 else 'lie'} {percent(effect)} from the {level.old} before, 95 % within {between}"
+    by, low, high = (moved(one, level.before, metric) for one in (effect, *interval))
+    lies = "lies" if level.new == 1 else "lie"
+    return f"{newest} {lies} {by} from the {level.old} before, 95 % within {low} to {high}"
