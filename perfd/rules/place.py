@@ -1,7 +1,7 @@
 """Where a step may have begun: one night near the middle between two levels can belong to either.
 
 A re-measurement between two neighbouring Builds says that the step is there or is not; that it is nowhere, only one around all
-places where it may be. Of the steps of two standard deviations that are found, two in three are put at the right night.
+places where it may be. Of the steps of two standard deviations that are found, three in five are put at the right night.
 """
 
 import math
@@ -16,8 +16,7 @@ REACH = 6
 """Points by which a place may be off."""
 _CLIP = 3.0
 _AS_LIKELY = 4.0
-"""How much less likely a place may be, as a log-likelihood ratio: of the steps of 1.5, 2, 3 and 5 standard deviations that were
-found in 300 planted ones each, 87, 96, 99 and 100 % began within (docs/confirming.md)."""
+"""How much less likely a place may be, as a log-likelihood ratio; docs/confirming.md has how often the true one is within."""
 
 
 def places(values: Sequence[float], place: int, before: float, after: float, scale: float) -> tuple[int, int]:

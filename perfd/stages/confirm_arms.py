@@ -12,7 +12,7 @@ from perfd.domain.run import Arm, Point
 from perfd.domain.subject import brief
 from perfd.domain.verdict import ChangeKind, Reproduced
 from perfd.rules.confirm import Pair, Tried, narrowed
-from perfd.rules.place import places
+from perfd.rules.place import REACH, places
 from perfd.stages.context import Context
 from perfd.stages.members import remeasured
 from perfd.store.records import ChangeRow, RegressionRow, SeriesInfo
@@ -81,24 +81,27 @@ def _order(point: Point) -> tuple[int, str]:
 
 
 def _around(context: Context, one: _Placed, night: Occasion) -> Iterator[tuple[Point, Point]]:
-    """The last Point that is surely before the step and the first one that is surely behind it; none where that is not known."""
+    """The last Point that is surely before the step and the first one that is surely behind it; none where that is not known.
+
+    Where a night shortly before was refuted, too, the step may be older than both: a slow Build that was lucky on its first night
+    would have each of its successors refuted in turn.
+    """
     begin, end = _bounds(context, one)
-    refuted = context.store.judgements.refuted(night, but=JUDGE).get(one.info.id, frozenset())
-    here = one.points[one.at] if one.at else None
-    told = [
-        point
-        for at, point in enumerate(one.points)
-        if here is not None
-        and begin <= at < end
-        and point.hardware_hash == here.hardware_hash
-        and (at == one.at or (point.build, point.occasion) not in refuted)
-    ]
     noise = context.store.judgements.noise(night).get(one.info.id)
-    if here is None or noise is None or told[0] is here:
+    if noise is None or one.at == 0:
+        return
+    here = one.points[one.at]
+    refuted = context.store.judgements.refuted(night, but=JUDGE).get(one.info.id, frozenset())
+    alike = [point for point in one.points[begin:end] if point.hardware_hash == here.hardware_hash]
+    told = [point for point in alike if point is here or (point.build, point.occasion) not in refuted]
+    at = told.index(here)
+    if at == 0:
         return
     scale = noise * (abs(one.change.before) or 1.0)
-    values = [point.value for point in told]
-    first, last = places(values, told.index(here), one.change.before, one.change.after, scale)
+    first, last = places([point.value for point in told], at, one.change.before, one.change.after, scale)
+    before = alike[: alike.index(here)][-REACH:]
+    if any(point not in told for point in before):
+        first = min(first, max(1, at - REACH))
     yield told[first - 1], told[last]
 
 

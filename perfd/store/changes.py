@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from sqlalchemy import Connection, Select, select, update
+from sqlalchemy import Connection, Exists, Select, select, update
 
 from perfd.domain.metric import Better
-from perfd.domain.verdict import Change, ChangeStatus
+from perfd.domain.verdict import Change, ChangeStatus, RegressionState, Reproduced
 from perfd.errors import PerfdError
 from perfd.store import tables
 from perfd.store.records import SeriesJudgement
@@ -16,7 +16,10 @@ from perfd.store.writing import AnyRow, add_all, among, change_all
 
 C = tables.change.c
 NEAR = 3
-"""A Change whose place moves by at most so many Points (with the same direction) is the same Change."""
+"""A Change whose place moves by at most so many Points (with the same direction) is the same Change.
+
+One that measuring again has refuted stays where it is: what comes just behind it is another Change, and may be real.
+"""
 
 _Seen: TypeAlias = tuple[AnyRow | None, str, dict[str, Any]]
 """A Change: the row that it is already, the key of its Run, its values."""
@@ -56,7 +59,7 @@ def _standing(connection: Connection, ids: Sequence[int]) -> dict[int, list[AnyR
     """By Series, the Changes that stand, each with the key of its Run."""
     run = tables.run.c
     asked: Select[Any] = (
-        select(tables.change, run.key)
+        select(tables.change, run.key, _is_refuted().label("refuted"))
         .join(tables.run, run.id == C.run_id)
         .where(among(C.series_id, ids), C.gone_at.is_(None))
         .order_by(C.id)
@@ -66,6 +69,20 @@ def _standing(connection: Connection, ids: Sequence[int]) -> dict[int, list[AnyR
     for row in connection.execute(asked).all():
         found.setdefault(row.series_id, []).append(row)
     return found
+
+
+def _is_refuted() -> Exists:
+    """Whether the Change's Regression is noise because the Builds on either side were measured again, and were the same."""
+    G, member, again = tables.regression.c, tables.regression_member.c, tables.confirmation.c  # noqa: N806  # columns
+    noise = (member.change_id == C.id) & (G.state == RegressionState.NOISE.value) & (again.outcome == Reproduced.NO.value)
+    return (
+        select(G.id)
+        .join(tables.regression_member, member.regression_id == G.id)
+        .join(tables.confirmation, again.regression_id == G.id)
+        .where(noise)
+        .correlate(tables.change)
+        .exists()
+    )
 
 
 def _within(standing: Sequence[AnyRow], one: SeriesJudgement) -> list[AnyRow]:
@@ -100,7 +117,10 @@ def _seen(
 
 
 def _match(found: Sequence[Change], standing: Sequence[AnyRow], place: Mapping[str, int]) -> dict[int, AnyRow]:
-    """Which found Change (by position) is which that stands: nearest first, same direction, at most NEAR Points away."""
+    """Which found Change (by position) is which that stands: nearest first, same direction, at most NEAR Points away.
+
+    A refuted one does not move.
+    """
     rows = {row.id: row for row in standing}
     pairs = sorted(
         (abs(change.index - place[row.key]), index, row.id)
@@ -110,7 +130,9 @@ def _match(found: Sequence[Change], standing: Sequence[AnyRow], place: Mapping[s
     )
     kept: dict[int, AnyRow] = {}
     for distance, index, change_id in pairs:
-        if distance <= NEAR and index not in kept and change_id in rows:
+        if index in kept or change_id not in rows:
+            continue
+        if distance <= (0 if rows[change_id].refuted else NEAR):
             kept[index] = rows.pop(change_id)
     return kept
 

@@ -59,6 +59,20 @@ def test_a_slow_build_that_was_lucky_on_its_first_night_is_found_behind_its_succ
     assert (1, 0) == (counted.remeasured, counted.refuted)
 
 
+def test_a_slow_build_that_looked_good_on_its_first_night_does_not_hide_behind_refuted_ones(placed: Placed) -> None:
+    placed.slower_from = {"itl_s": (8, 1.045)}
+    placed.two(1.0, 1.005)
+    placed.two(1.0, 1.06)
+    assert [RegressionState.NOISE] == [row.state for row in placed.regressions()]
+
+    placed.two(1.0, 1.055)
+
+    assert [(8, 9), (9, 10), (2, 10)] == placed.compared()
+    ((commit, title),) = placed.confirmed()
+    assert 9 == commit
+    assert "or a Build before it" in title
+
+
 def test_builds_that_nothing_tells_apart_are_blamed_together_and_searched_by_a_bisection(placed: Placed) -> None:
     placed.slower_from = {"itl_s": (8, 1.045)}
     for value in (1.025, 1.024, 1.06):
@@ -82,6 +96,15 @@ def test_what_is_the_same_at_its_place_and_around_it_is_noise(placed: Placed) ->
     assert [] == placed.messages()
     counted = placed.store.trust.false_alarms(FIRST_NIGHT)
     assert (1, 1) == (counted.remeasured, counted.refuted)
+
+
+def test_a_slowdown_on_the_night_after_a_refuted_one_of_its_own_series_is_told(placed: Placed) -> None:
+    placed.slower_from = {"itl_s": (9, 1.25)}
+    placed.two(1.0, 1.13)  # a busy machine
+    placed.two(1.0, 1.25)
+
+    assert [RegressionState.NOISE, RegressionState.CONFIRMED] == [row.state for row in placed.regressions()]
+    assert [9] == [commit for commit, _ in placed.confirmed()]
 
 
 def test_a_spike_that_no_noise_explains_is_compared_once(placed: Placed) -> None:
