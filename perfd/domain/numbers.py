@@ -76,6 +76,11 @@ def percent(effect: float | None) -> str:
     return f"{share:+,.{decimals}f} %".replace("-", MINUS)
 
 
+def moved(effect: float, before: float, after: float) -> str:
+    """A Change's effect as a title tells it: a share, or both levels where the first is zero and there is nothing to share."""
+    return percent(effect) if before else f"from 0 to {after:.3g}"
+
+
 def signed(number: float, form: str = "+.2f") -> str:
     """A number with its sign, in a format of Python's, with a minus as wide as a plus and none before zero."""
     text = format(number, form)

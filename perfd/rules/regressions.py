@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from perfd.domain.numbers import percent
+from perfd.domain.numbers import moved
 from perfd.domain.subject import brief
 from perfd.domain.verdict import ChangeKind, ChangeStatus, RegressionState
 
@@ -171,7 +171,8 @@ def _home(one: Standing, beside: Sequence[Standing], known: Sequence[Known]) -> 
 def _open(members: Sequence[Standing]) -> Open:
     worst = members[0]
     detected = any(one.status is ChangeStatus.DETECTED for one in members)
-    title = titled(worst.subject, worst.label, worst.effect, len(members) - 1, f"{brief(worst.revision)} {worst.title}".strip())
+    by = moved(worst.effect, worst.before, worst.after)
+    title = titled(worst.subject, worst.label, by, len(members) - 1, f"{brief(worst.revision)} {worst.title}".strip())
     state = RegressionState.DETECTED if detected else RegressionState.SUSPECT
     reason = "the Series shows a lasting change" if detected else "seen for the first time; it may be a spike"
     if worst.counted:
@@ -181,10 +182,10 @@ def _open(members: Sequence[Standing]) -> Open:
     return Open(tuple(one.change for one in members), title, state, reason)
 
 
-def titled(subject: str, label: str, effect: float, more: int, since: str) -> str:
+def titled(subject: str, label: str, by: str, more: int, since: str) -> str:
     """What became worse, by how much, in how many more Series, since when: one sentence."""
     others = f" and {more} more Series" if more else ""
-    return f"{subject}: {label} {percent(effect)}{others} since {since}"
+    return f"{subject}: {label} {by}{others} since {since}"
 
 
 def _moved(known: Known, stood: Mapping[int, Standing], series: _BySeries, over: Sequence[Standing]) -> Move | None:

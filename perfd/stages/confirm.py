@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from perfd.domain.build import BuildSpec
 from perfd.domain.model import Model
+from perfd.domain.numbers import moved
 from perfd.domain.occasion import Occasion, OccasionState
 from perfd.domain.plan import Plan, PlannedRun
 from perfd.domain.run import Arm, OccasionKind
@@ -80,7 +81,8 @@ def _blamed(context: Context, row: ConfirmationRow) -> tuple[str, str] | None:
         return None
     beside = [each for _, each in regression.members if each.id != change.id and each.gone_at is None]
     more = sum(each.worse and each.kind in OPENING for each in beside)
-    return found.build, titled(regression.subject, label(info), change.effect, more, found.since)
+    by = moved(change.effect, change.before, change.after)
+    return found.build, titled(regression.subject, label(info), by, more, found.since)
 
 
 def _sentence(row: ConfirmationRow, found: Comparison) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 from perfd.domain.codec import to_json
 from perfd.domain.metric import MetricKind
-from perfd.domain.numbers import percent
+from perfd.domain.numbers import moved
 from perfd.domain.occasion import Occasion, OccasionState
 from perfd.domain.run import OccasionKind, RunState
 from perfd.domain.subject import brief
@@ -136,7 +136,8 @@ def improvements(context: Context, summary: OccasionSummary) -> list[dict[str, A
 def _improvement(subject: str, revision: str, members: Sequence[tuple[SeriesInfo, ChangeRow]]) -> dict[str, Any]:
     info, change = max(members, key=lambda one: abs(one[1].effect))
     more = f" and {len(members) - 1} more Series" if len(members) > 1 else ""
-    title = f"{subject}: {label(info)} {percent(change.effect)}{more} since {brief(revision)} {change.title}".rstrip()
+    by = moved(change.effect, change.before, change.after)
+    title = f"{subject}: {label(info)} {by}{more} since {brief(revision)} {change.title}".rstrip()
     return {"subject": subject, "revision": revision, "title": title, "series": [one.id for one, _ in members]}
 
 

@@ -4,6 +4,7 @@ import pytest
 from test_judge import series
 
 from perfd.domain.metric import METRICS
+from perfd.domain.numbers import moved
 from perfd.domain.verdict import Outcome, Verdict
 from perfd.rules.judge import judge_series
 from perfd.rules.night import Touched, judge_night
@@ -61,3 +62,8 @@ def test_one_night_a_tick_off_does_not_make_an_interval_of_nothing() -> None:
 def test_what_never_moved_is_still_the_same() -> None:
     assert Outcome.SAME is verdict([0.0] * 20).outcome
     assert Outcome.SAME is verdict([7.0] * 20).outcome
+
+
+def test_a_title_names_both_levels_where_the_first_is_zero() -> None:
+    assert "from 0 to 3" == moved(3.0, 0.0, 3.0)
+    assert "+5.0 %" == moved(0.05, 100.0, 105.0)
