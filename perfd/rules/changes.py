@@ -52,15 +52,23 @@ def _spikes(found: Replay, values: Floats, row: int, taken: set[int]) -> list[Ch
     n = len(values)
     changes: list[Change] = []
     free = 0
-    for night in np.flatnonzero(found.suspect[row, :n]):
-        if night < free or any(abs(int(night) - index) <= _SPIKE for index in taken):
+    suspects = [int(night) for night in np.flatnonzero(found.suspect[row, :n])]
+    for night in suspects:
+        if night < free or any(abs(night - index) <= _SPIKE for index in taken):
             continue
-        begin, end = _run(found, values, row, int(night))
-        free = end
-        far = abs(float(found.distance[row, night])) >= _FAR
-        if end - begin <= _SPIKE and (far or end == n):
-            changes.append(_seen(found, values, row, int(night), (begin, end)))
+        peak = max((one for one in suspects if 0 <= one - night < _SPIKE), key=lambda one: abs(float(found.distance[row, one])))
+        begin, free = _run(found, values, row, peak)
+        if night < begin:  # it was far off by itself before the spike came
+            changes += _spike(found, values, row, night, (night, min(_run(found, values, row, night)[1], begin)))
+        changes += _spike(found, values, row, peak, (begin, free))
     return changes
+
+
+def _spike(found: Replay, values: Floats, row: int, night: int, span: tuple[int, int]) -> list[Change]:
+    """The Change that a run of nights is, where it was short enough."""
+    far = abs(float(found.distance[row, night])) >= _FAR
+    short = span[1] - span[0] <= _SPIKE
+    return [_seen(found, values, row, night, span)] if short and (far or span[1] == len(values)) else []
 
 
 def _run(found: Replay, values: Floats, row: int, night: int) -> tuple[int, int]:

@@ -19,8 +19,12 @@ BAR = 6.5
 SPREAD_BAR = 6.3
 _CALM, _MOST_RESTLESS = 2.5, 4.0
 """Unrest that a step's bar does not mind, and the most that it adds."""
-_TWO_STATES = 0.4
-"""Most false steps look like a wider spread too and are held back for that (step.py); those of two states do not."""
+_STATES_MEMORY, _TWO_STATES = (0.0, 0.05, 0.15), (0.9, 0.1, -0.3)
+"""What two states cost, by the autocorrelation that was found: most where there is none.
+
+Most false steps look like a wider spread too and are held back for that (step.py); those of two states do not. Where states seem
+to remember, whitening has blunted both humps already.
+"""
 _TAIL_COST, _TAIL_MOST = 80.0, 0.02
 _STEEP = 3.2
 """A newest night that far off may be the first of a step, which a wider spread must not swallow."""
@@ -39,7 +43,7 @@ def step_bars(found: Evidence, bar: float = BAR) -> Floats:
         bar
         + _TAIL_COST * np.minimum(found.tail, _TAIL_MOST)
         + np.interp(found.phi, _MEMORY, _MEMORY_COST)
-        + np.where(found.two_states, _TWO_STATES, 0)
+        + np.where(found.two_states, np.interp(found.phi, _STATES_MEMORY, _TWO_STATES), 0)
         + np.clip(found.unrest - _CALM, 0, _MOST_RESTLESS)
     )
     return bars

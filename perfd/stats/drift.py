@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perfd.stats.evidence import Evidence
+from perfd.stats.fits import slope_residuals
 from perfd.stats.history import Histories
 from perfd.stats.nights import LASTING
+from perfd.stats.noise import Noise
 from perfd.stats.residuals import autocorrelation_of
-from perfd.stats.shape import Noise, relative_interval, robust_level, slope_residuals, spread_of_difference
+from perfd.stats.shape import relative_interval, robust_level, spread_of_difference
 from perfd.stats.track import Event
 
 Floats = NDArray[np.float64]

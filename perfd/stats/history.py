@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from perfd.stats.shape import Noise, robust_level
+from perfd.stats.noise import Noise
+from perfd.stats.shape import robust_level
 from perfd.stats.track import WINDOW, Track
 
 Floats = NDArray[np.float64]

@@ -20,6 +20,8 @@ _SHARE = 1 / 8
 _APART, _BY_CHANCE = 2.7, 6.0
 """Means of the halves of a Gaussian lie 2.65 of their own standard deviations apart; what n nights may add is 6 / sqrt(n): one
 Gaussian Series in a hundred shows more, and one in ten of two modes four standard deviations apart shows less at 47 nights."""
+_FINEST = 3.0
+"""Finer than that, the table would not reach far enough."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +35,12 @@ class Humps:
     """Bins between both means."""
     upper: Floats
     """The share of the upper hump."""
+    width: Floats
+    """The standard deviation of one hump, in bins."""
 
     def rows(self, which: Ints) -> "Humps":
         """The same for some rows."""
-        return Humps(self.clear[which], self.split[which], self.apart[which], self.upper[which])
+        return Humps(self.clear[which], self.split[which], self.apart[which], self.upper[which], self.width[which])
 
 
 def humps_of(counts: Floats) -> Humps:
@@ -54,4 +58,12 @@ def humps_of(counts: Floats) -> Humps:
     within = (counts @ places.astype(counts.dtype) ** 2) / n - mean**2 - between[rows, last] / n**2
     width = np.sqrt(np.maximum(within, 1 / 12))
     clear = (n >= _FEWEST) & (np.minimum(upper, 1 - upper) >= _SHARE) & (apart >= (_APART + _BY_CHANCE / np.sqrt(n)) * width)
-    return Humps(clear, last + 1, np.rint(apart).astype(np.intp), upper)
+    return Humps(clear, last + 1, np.rint(apart).astype(np.intp), upper, width)
+
+
+def zoom_of(humps: Humps, bin_width: float) -> Floats:
+    """How many times finer than in standard deviations of all nights two clear humps should be looked at; 1 for all others.
+
+    One hump is then a standard deviation wide, as the noise of a single state is.
+    """
+    return np.where(humps.clear, np.clip(1 / (bin_width * humps.width), 1, _FINEST), 1)

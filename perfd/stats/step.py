@@ -10,13 +10,16 @@ from perfd.stats.evidence import Evidence
 from perfd.stats.history import Histories
 from perfd.stats.mode import seen_before
 from perfd.stats.nights import LASTING
+from perfd.stats.noise import Noise
+from perfd.stats.placing import NEAR, near, place_of_step
 from perfd.stats.residuals import autocorrelation_of, marginal
-from perfd.stats.shape import NEAR, Noise, place_of_step, relative_interval, robust_level, spread_of_difference, step_over_drift
+from perfd.stats.shape import relative_interval, robust_level, spread_of_difference
+from perfd.stats.slope import step_over_drift
 from perfd.stats.track import WINDOW, Event, Track
 
 Floats = NDArray[np.float64]
 
-_WAITED, _AGAINST_DRIFT = (8, 11, 24, 30), (0.0, 3.0, 3.0, -0.75)
+_WAITED, _AGAINST_DRIFT = (8, 11, 24, 30), (0.0, 3.0, 3.0, 0.0)
 """How much likelier than a slope a step must be, by the nights that it took: the longest are those that tell both apart."""
 _COUNTS, _USUAL, _AT_MOST = 0.6, 13.0, (-6.0, 3.0)
 """In the end it counts too how clearly something has changed: a small step has shown that much by then, a drift seldom has."""
@@ -25,8 +28,8 @@ _FOR_DRIFT, _SLOW, _SLOPES = -1.5, 12, 3
 _SETTLES = 20
 _FAR = 15
 """How far a place may move where many nights tell of it."""
-_OVER_SPREAD = 4.0
-"""How much likelier than a wider spread a step must be."""
+_CLEAR, _OVER_SPREAD = (7.0, 10.0), (4.0, 2.0)
+"""How much likelier than a wider spread a step must be, by its evidence: four nights of a clear step cannot say more."""
 
 
 @dataclass(frozen=True)
@@ -61,23 +64,34 @@ def step_told(past: Histories, one: int, now: int, found: Evidence, row: int, *,
     shown = _Shown.of(past, one, now, found, row)
     if not _beyond_memory(past, shown, found, row, bar):
         return False
-    margin, sloped = step_over_drift(shown.segment, shown.scale, shown.phi, LASTING)
+    states = bool(found.two_states[row])
+    margin, sloped = step_over_drift(shown.segment, shown.scale, shown.phi, LASTING, two_states=states)
     track = past.tracks[one]
-    if margin < _against_drift(shown, autocorrelation_of(sloped / shown.scale, track.memory)):
+    needed = _against_drift(shown, autocorrelation_of(sloped / shown.scale, track.memory))
+    if margin < needed:
         _lean(track, shown, margin)
         return False
     noise = past.noise(one, shown.begin, shown.begin + shown.guess, shown.scale, shown.phi)
-    newest = robust_level(shown.segment[shown.guess :], shown.scale)
-    if noise.over_wider(shown.segment, shown.guess, shown.level, newest) < _OVER_SPREAD:
+    newest = noise.level_of(shown.segment[shown.guess :])
+    if noise.over_wider(shown.segment, shown.guess, shown.level, newest) < np.interp(shown.evidence, _CLEAR, _OVER_SPREAD):
         return False
     late = shown.nights > _WAITED[2]  # it may have begun before the nights that evidence looks at
-    split = place_of_step(shown.segment, shown.guess, noise, LASTING, _FAR if late else NEAR)
+    places = near(shown.guess, len(shown.segment), LASTING, _FAR if late else NEAR)
+    split = place_of_step(shown.segment, places, shown.guess, (shown.scale, shown.phi))
     before, after = (robust_level(part, shown.scale) for part in (shown.segment[:split], shown.segment[split:]))
     left = (int(past.start[one]), shown.begin + split)
     mode = seen_before(past.values[one], track.levels, left, (before, after), (shown.scale, shown.phi))
     track.events.append(shown.event("mode" if mode else "step", split, (before, after), (split, len(shown.segment) - split)))
+    goes_on = track.drifting and _same_way(track.events, after - before)
     past.close(one, shown.begin + split, before, shown.phi)
+    track.drifting = goes_on  # a step on the way of a drift does not end it: its ticket is out
     return True
+
+
+def _same_way(events: list[Event], rise: float) -> bool:
+    """Whether the last drift went the way of this rise."""
+    drift = next(event for event in reversed(events) if event.kind == "drift")
+    return (drift.after - drift.before) * rise > 0
 
 
 def settle(past: Histories, one: int, length: int, scale: Floats, phi: Floats) -> None:
@@ -92,8 +106,10 @@ def settle(past: Histories, one: int, length: int, scale: Floats, phi: Floats) -
             continue
         begin = max([0, event.index - WINDOW, *(other for other in bounds if other < event.index)])
         end = min([length, event.index + _SETTLES, *(other for other in bounds if other > event.index)])
-        noise = past.noise(one, begin, event.index, float(scale[event.flagged_at]), float(phi[event.flagged_at]))
-        split = place_of_step(past.values[one, begin:end], event.index - begin, noise, LASTING, _FAR)
+        places = near(event.index - begin, end - begin, LASTING, _FAR)
+        places = places[places <= event.flagged_at + 1 - LASTING - begin]  # so many nights had shown it when it was told
+        noise = float(scale[event.flagged_at]), float(phi[event.flagged_at])
+        split = place_of_step(past.values[one, begin:end], places, event.index - begin, noise)
         track.events[place] = replace(event, index=begin + split)
 
 
@@ -112,7 +128,7 @@ def _beyond_memory(past: Histories, shown: _Shown, found: Evidence, row: int, ba
         return True
     noise = Noise.of(np.concatenate([closed, old - shown.level]), shown.scale, phi)
     n, m = int(found.level_n[row]), shown.nights
-    plain = noise.evidence(shown.segment, shown.guess, shown.level, after) * n / (n + m)
+    plain = noise.evidence(shown.segment, shown.guess, shown.level, noise.level_of(new)) * n / (n + m)
     evidence = marginal(np.array([plain]), found.noise_n[row : row + 1] + m)[0]
     return bool(evidence >= step_bars(replace(found, phi=np.full_like(found.phi, phi)), bar)[row])
 

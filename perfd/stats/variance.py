@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from perfd.stats.evidence import Evidence
 from perfd.stats.history import Histories
 from perfd.stats.nights import LASTING
-from perfd.stats.shape import Noise, robust_level
+from perfd.stats.noise import Noise
+from perfd.stats.shape import robust_level
 from perfd.stats.track import Event
 
 Floats = NDArray[np.float64]
@@ -16,7 +17,8 @@ Ints = NDArray[np.intp]
 
 _RESTLESS_RATIO = 1.6
 _WIDER = 1.5
-_SPIKE = 5.0
+_SPIKE, _SPIKE_LEAST = 5.0, 3.0
+"""How far off a spike's first and last nights are, and those between."""
 _CLIP = 6.0
 _OVER_STEP = -2.0
 """How much less likely than a wider spread a step must be where the spread is told."""
@@ -99,8 +101,10 @@ def _shown(old: Floats, new: Floats, scale: float, *, grew: bool) -> bool:
 def _spiked(distances: Floats, scale: float) -> bool:
     """Whether the only nights that are far off are two or three in a row on one side: a spike, as no wider spread makes it."""
     far = np.flatnonzero(np.abs(distances) > _SPIKE * scale)
-    alone = 2 <= len(far) < LASTING and far[-1] - far[0] == len(far) - 1
-    return bool(alone and abs(np.sign(distances[far]).sum()) == len(far))
+    if not 2 <= len(far) < LASTING or far[-1] - far[0] >= LASTING - 1:
+        return False
+    spike = distances[far[0] : far[-1] + 1] * np.sign(distances[far[0]])
+    return bool(spike.min() > _SPIKE_LEAST * scale)
 
 
 def _restlessness(values: Floats) -> float:

@@ -133,3 +133,18 @@ def test_online_keeps_the_place_that_the_flag_had() -> None:
 def test_a_number_whose_square_overflows_is_refused_with_its_place() -> None:
     with pytest.raises(BadInputError, match=r"line 3, column 'value': -1e\+308 is beyond 1e\+100"):
         read_series("time,value\n1,2\n2,-1e308\n", "f.csv")
+
+
+def test_a_spike_is_logged_where_it_is_though_the_night_before_was_odd_too() -> None:
+    values = 100 + np.random.default_rng(3).normal(size=100) * 0.5
+    values[80:84] = [
+        101.45,
+        104.2,
+        103.9,
+        104.0,
+    ]  # the first is a suspect too, and the three after it are nearer to it than to 100
+
+    told = answer(detect(read_series(as_json([float(value) for value in values]), "f.json"), online=True))
+
+    spikes = [one for one in told["series"]["s"]["changes"] if one["kind"] == "transient"]
+    assert 81 in {one["index"] for one in spikes}

@@ -251,3 +251,22 @@ def test_a_machine_that_stays_in_either_of_two_states_for_days_gives_no_commit_t
     late = [event.kind for track in found.tracks for event in track.events if event.flagged_at >= 100]
     assert 100 < late.count("mode")
     assert late.count("step") <= 6
+
+
+def test_a_step_on_the_way_of_a_drift_does_not_make_it_another_drift() -> None:
+    found = replay(drifting(150, 28), np.full(150, 150))
+
+    assert sum(sum(event.kind == "drift" for event in track.events) > 1 for track in found.tracks) == 0
+    assert sum(any(event.kind == "drift" for event in track.events) for track in found.tracks) >= 145
+
+
+def test_no_step_begins_after_the_nights_that_it_was_told_on() -> None:
+    rng = np.random.default_rng(29)
+    values = 100 + rng.normal(size=(100, 150)) + 4 * (rng.random((100, 150)) < 0.3)
+    values[:, 100:] += 3
+
+    found = replay(values, np.full(100, 150))
+
+    steps = [event for track in found.tracks for event in track.events if event.kind in {"step", "mode"}]
+    assert len(steps) >= 95
+    assert all(event.index <= event.flagged_at - 3 for event in steps)
