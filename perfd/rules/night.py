@@ -29,8 +29,8 @@ from perfd.rules.level import levels_of
 from perfd.rules.policy import Policy
 from perfd.rules.tracks import Memory, fill, take_up, to_store, without_the_gone
 from perfd.rules.verdict import Seen, conclude
+from perfd.stats.noise import evidence_since
 from perfd.stats.replay import tonight
-from perfd.stats.shape import evidence_since
 from perfd.stats.track import Event, Replay
 
 Key = TypeVar("Key", bound=Hashable)
