@@ -12,8 +12,9 @@ _EVERY = 3
 
 
 def less_step(values: Floats, places: Ints) -> Floats:
-    """`values` less the means before and after a place, one row each."""
-    n, total = values.shape[1], np.cumsum(values, axis=1)
+    """`values`, one row or one for each place, less their means before and after each place."""
+    n = values.shape[1]
+    total = np.broadcast_to(np.cumsum(values, axis=1), (len(places), n))
     sums = total[np.arange(len(places)), places - 1]
     before, after = sums / places, (total[:, -1] - sums) / (n - places)
     left: Floats = values - np.where(np.arange(n)[None, :] >= places[:, None], after[:, None], before[:, None])
@@ -21,7 +22,7 @@ def less_step(values: Floats, places: Ints) -> Floats:
 
 
 def less_slope(values: Floats, slopes: Floats) -> Floats:
-    """`values` less a level and a slope, one row each."""
+    """`values`, one row or one for each slope, less a level and each slope."""
     basis = slopes - slopes.mean(axis=1, keepdims=True)
     height = (basis * values).sum(axis=1) / np.maximum((basis**2).sum(axis=1), 1e-12)
     left = values - height[:, None] * slopes
@@ -37,29 +38,17 @@ def slopes_of(n: int, shortest: int) -> Floats:
 def step_residuals(values: Floats, scale: float, lasting: int) -> Floats:
     """What is left of `values` by one step, a row for each of its places; both levels are means without spikes."""
     calm = _without_spikes(values, scale)
-    n = len(values)
-    places = np.arange(lasting, n - lasting + 1)
-    total = np.cumsum(calm)
-    before, after = total[places - 1] / places, (total[-1] - total[places - 1]) / (n - places)
-    residuals: Floats = values - np.where(np.arange(n)[None, :] >= places[:, None], after[:, None], before[:, None])
+    residuals: Floats = values - calm + less_step(calm[None, :], np.arange(lasting, len(values) - lasting + 1))
     return residuals
 
 
 def slope_residuals(values: Floats, scale: float, shortest: int) -> Floats:
     """What is left of `values` by a level that begins to slope, one row for each of its beginnings; it slopes to the end."""
-    slopes = slopes_of(len(values), shortest)
-    left = _without_slope(_without_spikes(values, scale), values, slopes)
+    calm = _without_spikes(values, scale)
+    left = values - calm + less_slope(calm[None, :], slopes_of(len(values), shortest))
     middle = np.median(left, axis=1, keepdims=True)
     residuals: Floats = left - middle - np.clip(left - middle, -1.5 * scale, 1.5 * scale).mean(axis=1, keepdims=True)
     return residuals
-
-
-def _without_slope(calm: Floats, values: Floats, slopes: Floats) -> Floats:
-    """`values` less each slope, fitted to `calm` by least squares, (slopes, values)."""
-    basis = slopes - slopes.mean(axis=1, keepdims=True)
-    height = (basis @ (calm - calm.mean())) / np.maximum((basis**2).sum(axis=1), 1e-12)
-    left: Floats = values[None, :] - height[:, None] * slopes
-    return left
 
 
 def _without_spikes(values: Floats, scale: float) -> Floats:
