@@ -10,11 +10,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from perfd.stats.noise import unlikely
+
 Floats = NDArray[np.float64]
 
 REACH = 6
 """Points by which a place may be off."""
-_CLIP = 3.0
 _AS_LIKELY = 4.0
 """How much less likely a place may be, as a log-likelihood ratio; docs/confirming.md has how often the true one is within."""
 
@@ -30,14 +31,7 @@ def places(values: Sequence[float], place: int, before: float, after: float, sca
     if not known or low >= high:
         return place, place
     near = np.array(values[low : high + 1], dtype=np.float64)
-    after_not_before = _unlikely((near - before) / scale) - _unlikely((near - after) / scale)
+    after_not_before = unlikely((near - before) / scale) - unlikely((near - after) / scale)
     likelihood = np.cumsum(after_not_before[::-1])[::-1]
     likely = low + np.flatnonzero(likelihood >= likelihood.max() - _AS_LIKELY)
     return min(int(likely[0]), place), max(int(likely[-1]), place)
-
-
-def _unlikely(standard: Floats) -> Floats:
-    """The negative log-density; what lies beyond the cut says little more, but more: it belongs to the nearer level."""
-    off = np.abs(standard)
-    negative: Floats = 0.5 * np.minimum(off, _CLIP) ** 2 + np.log(np.maximum(off / _CLIP, 1.0))
-    return negative

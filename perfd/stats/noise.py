@@ -98,9 +98,15 @@ def gaussian(residual: Floats, scale: float, phi: float) -> Floats:
 
     What lies beyond says little more, but more: a night that is far from two levels still belongs to the nearer one.
     """
-    off = np.abs(whitened(residual / scale, phi))
-    likelihood: Floats = -(0.5 * np.minimum(off, _CLIP) ** 2 + np.log(np.maximum(off / _CLIP, 1))).sum(axis=1)
+    likelihood: Floats = -unlikely(whitened(residual / scale, phi)).sum(axis=1)
     return likelihood
+
+
+def unlikely(standard: Floats) -> Floats:
+    """The negative log-density of each standardised residual under that Gaussian."""
+    off = np.abs(standard)
+    negative: Floats = 0.5 * np.minimum(off, _CLIP) ** 2 + np.log(np.maximum(off / _CLIP, 1))
+    return negative
 
 
 def least_off(rows: Floats, scale: float) -> Floats:
