@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-DETECTOR = "evidence/4"
+DETECTOR = "evidence/5"
 """Name and version of the rule that decides."""
 
 
