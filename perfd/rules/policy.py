@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-DETECTOR = "evidence/5"
+DETECTOR = "evidence/6"
 """Name and version of the rule that decides."""
 
 

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perfd.stats.evidence import Evidence
-from perfd.stats.spread import RESTLESS, tails_are_light
+from perfd.stats.spread import RESTLESS
 
 Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.intp]
 
 BAR = 6.5
 """Log-likelihood ratio of a detected step: measured, docs/detection.md."""
-SPREAD_BAR = 6.3
+SPREAD_BAR = 5.9
 _CALM, _MOST_RESTLESS = 2.5, 4.0
 """Unrest that a step's bar does not mind, and the most that it adds."""
 _STATES_MEMORY, _TWO_STATES = (0.0, 0.05, 0.15), (0.9, 0.1, -0.3)
@@ -26,13 +26,11 @@ Most false steps look like a wider spread too and are held back for that (step.p
 to remember, whitening has blunted both humps already.
 """
 _TAIL_COST, _TAIL_MOST = 80.0, 0.02
-_STEEP = 3.2
-"""A newest night that far off may be the first of a step, which a wider spread must not swallow."""
-_TOO_RESTLESS, _STEEPEST = 8.0, 4.5
-"""Unrest from which on such a night is not waited for where tails are light, up to how far it is off."""
-_CALMER = 14.0
+_CALMER = 14.4
 _SPREAD_TAIL_COST, _SPREAD_TAIL_FREE, _SPREAD_TAIL_MOST = 280.0, 0.01, 0.03
 _SPREAD_MEMORY_COST = 4.0
+_FEW_NIGHTS, _FEW_COST = (30, 65), (3.4, 0.0)
+"""What a wider spread must say more where so few nights tell of noise that they may not have shown its tails yet."""
 _MEMORY, _MEMORY_COST = (0.0, 0.05, 0.1, 0.2, 0.35, 0.45, 0.6, 0.9), (0.0, 0.4, 0.6, 2.0, 4.3, 4.0, 2.0, 1.5)
 """By the autocorrelation that was found, what it costs: most where there may be more than a short reference shows."""
 
@@ -51,11 +49,9 @@ def step_bars(found: Evidence, bar: float = BAR) -> Floats:
 
 def uneven(found: Evidence, bar: float = SPREAD_BAR) -> NDArray[np.bool_]:
     """Where the spread has changed; where it grew, neighbouring nights must lie further apart too, as no step makes them."""
-    far = np.abs(found.surprise)
-    calm = ~found.suspect & (far < _STEEP)
-    beyond_doubt = (found.unrest >= _TOO_RESTLESS) & (far < _STEEPEST) & tails_are_light(found.heavy, found.noise_n)
-    grown = (found.unrest >= RESTLESS) & (calm | beyond_doubt)
     tails = _SPREAD_TAIL_COST * np.clip(found.heavy - _SPREAD_TAIL_FREE, 0, _SPREAD_TAIL_MOST)
-    bars = bar + tails + _SPREAD_MEMORY_COST * found.phi
-    changed: NDArray[np.bool_] = ((found.spread >= bars) & grown) | (-found.spread >= bars + _CALMER)
+    few = np.interp(found.noise_n, _FEW_NIGHTS, _FEW_COST)
+    bars = bar + tails + few + _SPREAD_MEMORY_COST * found.phi
+    grew = (found.spread >= bars) & (found.unrest >= RESTLESS)
+    changed: NDArray[np.bool_] = grew | (-found.spread >= bars + _CALMER)
     return changed

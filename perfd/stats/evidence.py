@@ -23,7 +23,7 @@ from perfd.stats.density import histogram, log_density, to_bins
 from perfd.stats.humps import humps_of
 from perfd.stats.nights import LASTING, NIGHTS, REFERENCE
 from perfd.stats.residuals import autocorrelation, marginal, residuals_of
-from perfd.stats.spread import best_spread, restlessness, spread_in_question, unrest_of
+from perfd.stats.spread import best_spread, first_of_step, spread_in_question, tails_are_light, unrest_of
 from perfd.stats.suspect import BEYOND, SUMS, suspects
 
 Floats = NDArray[np.floating[Any]]
@@ -101,10 +101,16 @@ def examine(window: Floats, count: Ints, segment: Ints, memory: Floats | None = 
     unrest = unrest_of(white, reference, held)
     spread, spread_nights = np.zeros(len(window)), np.ones(len(window), dtype=np.intp)
     heavy = (reference & (np.abs(white) > BEYOND)).sum(axis=1) / np.maximum(noise_n, 1)
-    asked, restless = spread_in_question(white, unrest), restlessness(unrest, heavy, noise_n)
-    spread[asked], spread_nights[asked] = best_spread(white[asked], table[asked], held[asked], noise_n[asked], restless[asked])
+    light = tails_are_light(heavy, noise_n)
     tail = (reference & (np.abs(white) > _FAR)).sum(axis=1) / np.maximum(noise_n, 1)
     suspect = suspects(white, known & (age[None, :] >= len(SUMS)), phi) & (held > 0) & (level_n >= REFERENCE)
+    asked = spread_in_question(white, unrest)
+    stepping = first_of_step(white, suspect, unrest, light)
+    for newest in range(LASTING):  # the first nights of a step are no wider spread
+        rows = asked & (stepping == newest)
+        older = white[rows, : white.shape[1] - newest]
+        told = best_spread(older, table[rows], held[rows] - newest, noise_n[rows])
+        spread[rows], spread_nights[rows] = told[0], told[1] + newest
     return Evidence(
         level, scale, phi.astype(np.float64), level_n, noise_n, step, step_nights, spread, spread_nights, unrest, tail, heavy,
         humps.clear, suspect, white[:, -1].astype(np.float64),

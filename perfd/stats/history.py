@@ -70,3 +70,7 @@ class Histories:
     def forget_noise(self, one: int, split: int) -> None:
         """Values before `split` tell nothing of today's noise any more."""
         self.noise_start[one] = self.tracks[one].noise_start = split
+
+    def remember_noise(self, one: int, begin: int) -> None:
+        """Values from `begin` on tell of today's noise again."""
+        self.noise_start[one] = self.tracks[one].noise_start = begin

@@ -13,6 +13,8 @@ from perfd.stats.shape import robust_level
 Floats = NDArray[np.float64]
 
 _CLIP = 3.0
+_WINSOR, _WINSORISED, _ROUNDS = 2.0, 0.9205, 2
+"""Where residuals are cut for a standard deviation, and the variance that this leaves of Gaussian noise."""
 _TRIED = np.linspace(-2, 2, 41)
 """Levels that are tried around the robust one, in standard deviations of all nights."""
 _WIDER = (1.75, 2.5, 3.5)
@@ -71,8 +73,14 @@ class Noise:
         levels = np.where(np.arange(len(values)) >= guess, after, before)
         placed = np.stack([values - levels, values - before]) / self.scale
         step, plain = self._bins(placed)[:, guess:]
-        spread = max(float(widened(self.table[None, :], factor)[0, plain].sum()) for factor in _WIDER)
-        return float(self.table[step].sum()) - spread
+        return float(self.table[step].sum()) - self._of_wider(plain)
+
+    def log_likelihood_of_wider(self, residual: Floats) -> float:
+        """The log-density of one row of residuals under the likeliest wider spread, (nights,)."""
+        return self._of_wider(self._bins(residual[None, :] / self.scale)[0])
+
+    def _of_wider(self, bins: NDArray[np.intp]) -> float:
+        return max(float(widened(self.table[None, :], factor)[0, bins].sum()) for factor in _WIDER)
 
     def gain_of_wider(self, residual: Floats) -> Floats:
         """What each residual says of a wider spread, whitened, for the best factor: log-likelihood ratios, clipped."""
@@ -107,6 +115,15 @@ def unlikely(standard: Floats) -> Floats:
     off = np.abs(standard)
     negative: Floats = 0.5 * np.minimum(off, _CLIP) ** 2 + np.log(np.maximum(off / _CLIP, 1))
     return negative
+
+
+def winsorised(residual: Floats, scale: float) -> float:
+    """The standard deviation that all residuals tell of, cut at two: half the variance of one from their median distance."""
+    width = scale
+    for _ in range(_ROUNDS):
+        width *= math.sqrt(float(np.minimum((residual / width) ** 2, _WINSOR**2).mean()) / _WINSORISED)
+        width = max(width, 1e-6 * scale)
+    return width
 
 
 def least_off(rows: Floats, scale: float) -> Floats:

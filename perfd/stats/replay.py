@@ -15,6 +15,7 @@ from perfd.stats.bars import BAR, SPREAD_BAR, step_bars, uneven
 from perfd.stats.drift import REMEMBERS, SHOWN, drift_told
 from perfd.stats.evidence import Evidence, examine
 from perfd.stats.history import Histories
+from perfd.stats.reconsider import in_doubt, step_after_all
 from perfd.stats.step import settle as settle_steps
 from perfd.stats.step import step_told
 from perfd.stats.track import Replay, Track
@@ -82,11 +83,12 @@ class _Replayer:
         who, when = np.broadcast_to(series[:, None], night.shape)[due], night[due]
         found = examine(*self.past.windows(who, when), self.past.memory[who])
         fresh, unsure = young(self.past, who, when), hardly_known(self.past, who, when)
+        doubted = in_doubt(self.past, who, when)
         step, spread = (found.step >= step_bars(found, self.bar), uneven(found, self.spread_bar))
         self._record(who, when, found)
         cursor[series] += due.sum(axis=1)
         taken: set[int] = set()
-        for row in np.flatnonzero(step | spread | fresh | unsure | ((found.phi >= REMEMBERS) & (found.step >= SHOWN))):
+        for row in np.flatnonzero(step | spread | fresh | unsure | doubted | ((found.phi >= REMEMBERS) & (found.step >= SHOWN))):
             one, now = int(who[row]), int(when[row])
             if one in taken:
                 continue
@@ -95,6 +97,7 @@ class _Replayer:
                 or (step[row] and step_told(self.past, one, now, found, int(row), bar=self.bar))
                 or (spread[row] and not step[row] and variance_told(self.past, one, now, found, int(row)))
                 or (fresh[row] and young_spread_told(self.past, one, now))
+                or (doubted[row] and step_after_all(self.past, one, now))
             ):
                 taken.add(one)
                 cursor[one] = now + 1

@@ -24,12 +24,14 @@ _MOST_WIDER = 1.1
 """Standard deviations that half the nights must be off, so that outliers alone are no wider spread."""
 _OWN = 2.0
 """What nights of a wider spread must say of it around their own median."""
-_UNREST, _BEYOND_SPIKE = (2.0, 7.5), (4.5, 0.0)
-"""What the nights must still say of a spread without the three in a row that say most: less the more restless they are."""
-_HEAVY_UNREST = 3.4
-"""Restless nights count for no more than that where tails are heavy, as those make them too."""
 _LIGHT, _UNSEEN_NIGHTS = 0.015, 0.7
 """Share of nights beyond three standard deviations up to which tails are light, and how many more a short reference hides."""
+_STEEP = 3.2
+"""A newest night that far off may be the first of a step, which a wider spread must not swallow."""
+_TOO_RESTLESS, _STEEPEST = 8.0, 4.5
+"""Unrest from which on such a night is none where tails are light, up to how far it is off."""
+_BESIDE = 1.0
+"""How far off the nights before it must be to belong to the same step."""
 _CALM_NIGHTS, _CALM = 20, 0.54
 """Where a third of the spread becomes likelier than the spread itself; fewer nights cannot show that it fell."""
 RESTLESS = 1.5
@@ -61,25 +63,29 @@ def spread_in_question(white: Singles, unrest: Floats) -> Bools:
     return asked
 
 
+def first_of_step(white: Singles, suspect: Bools, unrest: Floats, light: Bools) -> Ints:
+    """How many of the newest nights, none to three, may be the first of a step: where the last is far off, all on its side."""
+    newest = white[:, :-LASTING:-1]
+    far = np.abs(newest[:, 0])
+    beyond_doubt = (unrest >= _TOO_RESTLESS) & (far < _STEEPEST) & light
+    steep = (suspect | (far >= _STEEP)) & ~beyond_doubt
+    beside = np.logical_and.accumulate(newest * np.sign(newest[:, :1]) >= _BESIDE, axis=1).sum(axis=1)
+    return np.where(steep, np.maximum(beside, 1), 0)
+
+
 def tails_are_light(heavy: Floats, noise_n: Ints) -> Bools:
     """Whether so many reference nights, this share of them beyond three standard deviations, show that tails are light."""
     light: Bools = heavy + _UNSEEN_NIGHTS / np.maximum(noise_n, 1) <= _LIGHT
     return light
 
 
-def restlessness(unrest: Floats, heavy: Floats, noise_n: Ints) -> Floats:
-    """The unrest that tails cannot explain."""
-    return np.where(tails_are_light(heavy, noise_n), unrest, np.minimum(unrest, _HEAVY_UNREST))
-
-
-def best_spread(white: Singles, table: Singles, held: Ints, noise_n: Ints, restless: Floats) -> tuple[Floats, Ints]:
+def best_spread(white: Singles, table: Singles, held: Ints, noise_n: Ints) -> tuple[Floats, Ints]:
     """The best log-likelihood ratio of a spread that grew (or shrank: negative) by a factor, and its nights.
 
     A step is no wider spread: around their own median the nights must say so too, if less. No single night says more than
-    `_MOST_GAIN`, half the nights must be off, and the others must say so without the three in a row that say most: outliers and
-    spikes are none either. A spread that fell must be shown around the level and around the nights' own median alike.
+    `_MOST_GAIN`, and half the nights must be off: outliers and spikes are none either. A spread that fell must be shown around
+    the level and around the nights' own median alike.
     """
-    beyond_spike = np.interp(restless, _UNREST, _BEYOND_SPIKE)
     gains = [(factor, _gain_of_spread(table, factor)) for factor in _SPREAD_FACTORS]
     best = np.zeros(len(white), dtype=np.float32)
     best_nights = np.full(len(white), _SPREAD_NIGHTS[0], dtype=np.intp)
@@ -93,23 +99,14 @@ def best_spread(white: Singles, table: Singles, held: Ints, noise_n: Ints, restl
         for factor, gain in gains:
             told, own = look_up(gain, places), look_up(gain, own_places)
             total, own_total = told.sum(axis=1), own.sum(axis=1)
-            lasts = total - _three(told) >= beyond_spike
-            if factor > 1:
-                fine = lasts & most & (own_total >= _OWN)
-            else:
-                fine = lasts & (own_total - _three(own) >= beyond_spike)
+            fine = most & (own_total >= _OWN) if factor > 1 else own_total > 0
+            if factor < 1:
                 total = np.minimum(total, own_total)
             score = np.where((m <= held) & fine, total * noise_n / (noise_n + NOISE_UNKNOWN + m / 4), 0)
             better = score > np.abs(best)
             best = np.where(better, np.sign(factor - 1) * score, best)
             best_nights = np.where(better, m, best_nights)
     return best.astype(np.float64), best_nights
-
-
-def _three(told: Singles) -> Singles:
-    """What the three nights in a row that say most say."""
-    most: Singles = (told[:, 2:] + told[:, 1:-1] + told[:, :-2]).max(axis=1)
-    return most
 
 
 def _gain_of_spread(table: Singles, factor: float) -> Singles:

@@ -19,9 +19,9 @@ from perfd.stats.track import WINDOW, Event, Track
 
 Floats = NDArray[np.float64]
 
-_WAITED, _AGAINST_DRIFT = (8, 11, 24, 30), (0.0, 3.0, 3.0, 0.0)
+_WAITED, _AGAINST_DRIFT = (8, 11, 24, 30), (1.15, 4.15, 3.15, 0.65)
 """How much likelier than a slope a step must be, by the nights that it took: the longest are those that tell both apart."""
-_COUNTS, _USUAL, _AT_MOST = 0.6, 13.0, (-6.0, 3.0)
+_COUNTS, _USUAL, _AT_MOST = 0.8, 11.0, (-6.0, 3.0)
 """In the end it counts too how clearly something has changed: a small step has shown that much by then, a drift seldom has."""
 _WANDERS, _REMEMBERS = 10.0, 0.25
 _FOR_DRIFT, _SLOW, _SLOPES = -1.5, 12, 3
@@ -65,15 +65,15 @@ def step_told(past: Histories, one: int, now: int, found: Evidence, row: int, *,
     if not _beyond_memory(past, shown, found, row, bar):
         return False
     states = bool(found.two_states[row])
-    margin, sloped = step_over_drift(shown.segment, shown.scale, shown.phi, LASTING, two_states=states)
     track = past.tracks[one]
-    needed = _against_drift(shown, autocorrelation_of(sloped / shown.scale, track.memory))
-    if margin < needed:
+    margin, phi = step_over_drift(shown.segment, (shown.scale, shown.phi), LASTING, track.memory, two_states=states)
+    if margin < _against_drift(shown, phi):
         _lean(track, shown, margin)
         return False
     noise = past.noise(one, shown.begin, shown.begin + shown.guess, shown.scale, shown.phi)
     newest = noise.level_of(shown.segment[shown.guess :])
-    if noise.over_wider(shown.segment, shown.guess, shown.level, newest) < np.interp(shown.evidence, _CLEAR, _OVER_SPREAD):
+    needed = np.interp(shown.evidence, _CLEAR, _OVER_SPREAD)
+    if noise.over_wider(shown.segment, shown.guess, shown.level, newest) < needed:
         return False
     late = shown.nights > _WAITED[2]  # it may have begun before the nights that evidence looks at
     places = near(shown.guess, len(shown.segment), LASTING, _FAR if late else NEAR)
@@ -133,13 +133,8 @@ def _beyond_memory(past: Histories, shown: _Shown, found: Evidence, row: int, ba
     return bool(evidence >= step_bars(replace(found, phi=np.full_like(found.phi, phi)), bar)[row])
 
 
-def _against_drift(shown: _Shown, remembers: float) -> float:
-    """How much likelier than a slope a step must be.
-
-    Noise that remembers makes slopes of its own, which are no news; but a drift makes noise look as if it remembered. So it is
-    `remembers` that counts, the autocorrelation that is left when the slope is taken out.
-    """
-    phi = min(shown.phi, remembers)
+def _against_drift(shown: _Shown, phi: float) -> float:
+    """How much likelier than a slope a step must be: less where noise remembers, which makes slopes of its own, as no news."""
     late = float(np.interp(shown.nights, _WAITED[2:], [0, 1]))
     clearly = late * _COUNTS * float(np.clip(shown.evidence - _USUAL, *_AT_MOST))
     needed = float(np.interp(shown.nights, _WAITED, _AGAINST_DRIFT)) - clearly

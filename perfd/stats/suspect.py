@@ -58,7 +58,7 @@ def suspects(white: Singles, reference: Bools, phi: Singles) -> Bools:
         largest = np.max(np.where(inside, sums, 0), axis=1)
         few = 10 / n * np.minimum(1, 40 / n) if nights == 1 else 8 / n * np.minimum(1, 70 / n)
         ever = np.where(light, np.minimum(1.05 * largest, _NEVER_NEEDED if nights == 1 else _NEVER_NEEDED_SUM), _EVER * largest)
-        shown = np.where(heavy, 2 * largest - 2, ever)
+        shown = np.where(heavy, 2.02 * largest - 2, ever)
         limit = np.maximum(bar * (1 + few) * (1 + _SUSPECT_MEMORY * phi), shown)
         found |= sums[:, -1] > limit
     return found

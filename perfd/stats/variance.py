@@ -15,7 +15,7 @@ from perfd.stats.track import Event
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-_RESTLESS_RATIO = 1.6
+_RESTLESS_RATIO = 1.5
 _WIDER = 1.5
 _SPIKE, _SPIKE_LEAST = 5.0, 3.0
 """How far off a spike's first and last nights are, and those between."""

@@ -1,5 +1,7 @@
 """Noise of two states taken out of what is fitted: steps, slopes and places."""
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -53,7 +55,7 @@ def test_a_step_in_noise_of_two_states_is_told_from_a_slope() -> None:
     values, _ = of_two_states(100, 100, 3)
     stepped = values + 3 * (np.arange(100) >= 85)
 
-    margins = [step_over_drift(one, mixed(one[:85]), 0.0, 4, two_states=True)[0] for one in stepped]
+    margins = [step_over_drift(one, (mixed(one[:85]), 0.0), 4, math.nan, two_states=True)[0] for one in stepped]
 
     assert sum(margin > 0 for margin in margins) >= 80
 
@@ -62,7 +64,7 @@ def test_a_slope_in_noise_of_two_states_is_not_taken_for_a_step() -> None:
     values, _ = of_two_states(100, 130, 4)
     sloped = values + np.clip((np.arange(130) - 50) * 0.06, 0, None)
 
-    margins = [step_over_drift(one, mixed(one[:50]), 0.0, 4, two_states=True)[0] for one in sloped]
+    margins = [step_over_drift(one, (mixed(one[:50]), 0.0), 4, math.nan, two_states=True)[0] for one in sloped]
 
     assert sum(margin < 0 for margin in margins) >= 85
 
