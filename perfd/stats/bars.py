@@ -16,7 +16,7 @@ Ints = NDArray[np.intp]
 
 BAR = 6.5
 """Log-likelihood ratio of a detected step: measured, docs/detection.md."""
-SPREAD_BAR = 5.9
+SPREAD_BAR = 6.0
 _CALM, _MOST_RESTLESS = 2.5, 4.0
 """Unrest that a step's bar does not mind, and the most that it adds."""
 _STATES_MEMORY, _TWO_STATES = (0.0, 0.05, 0.15), (0.9, 0.1, -0.3)
@@ -26,7 +26,7 @@ Most false steps look like a wider spread too and are held back for that (step.p
 to remember, whitening has blunted both humps already.
 """
 _TAIL_COST, _TAIL_MOST = 80.0, 0.02
-_CALMER = 14.4
+_CALMER = 14.3
 _SPREAD_TAIL_COST, _SPREAD_TAIL_FREE, _SPREAD_TAIL_MOST = 280.0, 0.01, 0.03
 _SPREAD_MEMORY_COST = 4.0
 _FEW_NIGHTS, _FEW_COST = (30, 65), (3.4, 0.0)
