@@ -1,6 +1,6 @@
 """How well perfd finds changes, night by night, on planted and on real noise: seeded, no timed test. `make bench-detect`.
 
-    python tests/benchmarks/detect.py --seed 2 [--quick] [--rivals PYTHON] [--data ../shared/data]
+    python tests/benchmarks/detect.py --seed 2 [--quick] [--rows N] [--rivals PYTHON] [--data ../shared/data]
 
 `--rivals` is the Python of an environment with apache-otava, asv and ruptures (python -m venv rivals; rivals/bin/pip install
 apache-otava asv ruptures scipy). `--data` is a folder with detection/tcpd and history; without it those tables are left out, and
@@ -270,6 +270,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int, default=2028)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--rows", type=int, help="Series a row; 500, with --quick 100 (noise alone: 1200 and 150, or as many)")
     parser.add_argument("--rivals")
     parser.add_argument("--kept", type=Path, default=Path(".benchmarks/rivals"), help="where the rivals' answers are kept")
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
@@ -277,12 +278,12 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", help="noise, steps, others, power, own, tcpd, rivals, cost; all of them unless told")
     options = parser.parse_args()
     np.seterr(all="ignore")
-    rows = 100 if options.quick else 500
+    rows = options.rows or (100 if options.quick else 500)
     quick = "quick, " if options.quick else ""
     say(f"Seed {options.seed}, {quick}{rows} Series a row of {worlds.NIGHTS} nights, one sd is 1 % of the level.\n")
     beside = options.rival_rows or (4 if options.quick else 50)
     tables = {
-        "noise": lambda rng: aa_table(rng, 150 if options.quick else 1200),
+        "noise": lambda rng: aa_table(rng, options.rows or (150 if options.quick else 1200)),
         "steps": lambda rng: step_table(rng, rows),
         "others": lambda rng: other_table(rng, rows),
         "power": lambda rng: power_table(rng, rows),
