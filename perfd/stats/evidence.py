@@ -63,8 +63,6 @@ class Evidence:
     """Whether the reference nights have two clear humps."""
     suspect: Bools
     """Whether the last one, two or three nights are outside what the reference has ever shown."""
-    surprise: Floats
-    """The last night's whitened residual, in standard deviations."""
 
 
 def held_out(segment: Ints) -> Ints:
@@ -113,5 +111,5 @@ def examine(window: Floats, count: Ints, segment: Ints, memory: Floats | None = 
         spread[rows], spread_nights[rows] = told[0], told[1] + newest
     return Evidence(
         level, scale, phi.astype(np.float64), level_n, noise_n, step, step_nights, spread, spread_nights, unrest, tail, heavy,
-        humps.clear, suspect, white[:, -1].astype(np.float64),
+        humps.clear, suspect,
     )  # fmt: skip
