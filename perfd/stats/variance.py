@@ -94,6 +94,8 @@ def _shown(old: Floats, new: Floats, scale: float, *, grew: bool) -> bool:
     quiet = _restlessness(old)
     ratio = _restlessness(new) / max(quiet, 1e-12)
     if grew:
+        if not np.ptp(old):  # what never varied has no spread that could have grown
+            return False
         return ratio >= _RESTLESS_RATIO and not _spiked(new, scale) and _wider(_without_spike(new), old, scale)
     return quiet > 0 and ratio <= 1 / _RESTLESS_RATIO
 
