@@ -2,11 +2,11 @@
 
     python tests/benchmarks/oracle_learns.py --seed 1 --rows 3000
 
-Gaussian noise of width 1. A step may be anywhere but in the first and last nights, a slope of at least 32 nights may begin anywhere,
-sizes are normal around zero; each story is worth its mean likelihood (Kass and Raftery 1995). A step is told on the first night on
-which its best place is beyond a bar and steps are likelier than slopes by one fixed margin. Printed for some margins: the share of
-2 sd steps that are told and how near, and how many drifting Series have a step alarm. It shows what of the gap to the informed
-oracle learning costs. A few seconds.
+Gaussian noise of width 1. A step may be anywhere but in the first and last nights, a slope of at least 32 nights may
+begin anywhere, sizes are normal around zero; each story is worth its mean likelihood (Kass and Raftery 1995). A step
+is told on the first night on which its best place is beyond a bar and steps are likelier than slopes by one fixed
+margin. Printed for some margins: the share of 2 sd steps that are told and how near, and how many drifting Series
+have a step alarm. It shows what of the gap to the informed oracle learning costs. A few seconds.
 """
 
 import argparse
