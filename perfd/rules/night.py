@@ -123,6 +123,8 @@ def _asked(found: Replay, row: int, alike: Comparable, memory: Memory) -> list[E
     for event in events:
         if event.flagged_at == last:
             out.append(event)
+        elif event.index in memory.waiting and last - event.index <= _PATIENCE and event.kind == "variance":
+            out.append(event)  # levels, of which more nights would tell more, are not what it is about
         elif event.index in memory.waiting and last - event.index <= _PATIENCE:
             end = min((other.index for other in events if other.index > event.index), default=last + 1)
             noise = float(found.scale[row, last]), float(found.phi[row, last])

@@ -30,7 +30,7 @@ _CALMER = 14.3
 _SPREAD_TAIL_COST, _SPREAD_TAIL_FREE, _SPREAD_TAIL_MOST = 280.0, 0.01, 0.03
 _SPREAD_MEMORY_COST = 4.0
 _FEW_NIGHTS, _FEW_COST = (30, 65), (3.4, 0.0)
-"""What a wider spread must say more where so few nights tell of noise that they may not have shown its tails yet."""
+"""What another spread must say more where so few nights tell of noise that they may not have shown its tails yet."""
 _MEMORY, _MEMORY_COST = (0.0, 0.05, 0.1, 0.2, 0.35, 0.45, 0.6, 0.9), (0.0, 0.4, 0.6, 2.0, 4.3, 4.0, 2.0, 1.5)
 """By the autocorrelation that was found, what it costs: most where there may be more than a short reference shows."""
 

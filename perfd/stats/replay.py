@@ -97,7 +97,7 @@ class _Replayer:
                 or (step[row] and step_told(self.past, one, now, found, int(row), bar=self.bar))
                 or (spread[row] and not step[row] and variance_told(self.past, one, now, found, int(row)))
                 or (fresh[row] and young_spread_told(self.past, one, now))
-                or (doubted[row] and step_after_all(self.past, one, now))
+                or (doubted[row] and step_after_all(self.past, one, now, self.bar))
             ):
                 taken.add(one)
                 cursor[one] = now + 1

@@ -89,9 +89,9 @@ def step_told(past: Histories, one: int, now: int, found: Evidence, row: int, *,
 
 
 def _same_way(events: list[Event], rise: float) -> bool:
-    """Whether the last drift went the way of this rise."""
-    drift = next(event for event in reversed(events) if event.kind == "drift")
-    return (drift.after - drift.before) * rise > 0
+    """Whether the last drift went the way of this rise; one that is older than what is remembered went nowhere."""
+    drift = next((event for event in reversed(events) if event.kind == "drift"), None)
+    return drift is not None and (drift.after - drift.before) * rise > 0
 
 
 def settle(past: Histories, one: int, length: int, scale: Floats, phi: Floats) -> None:
