@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from perfd.stats.replay import replay, tonight
-from perfd.stats.track import Event
+from perfd.stats.track import Event, Track
 
 Floats = np.ndarray
 
@@ -270,3 +270,13 @@ def test_no_step_begins_after_the_nights_that_it_was_told_on() -> None:
     steps = [event for track in found.tracks for event in track.events if event.kind in {"step", "mode"}]
     assert len(steps) >= 95
     assert all(event.index <= event.flagged_at - 3 for event in steps)
+
+
+def test_a_step_is_told_where_the_drift_before_it_is_no_longer_remembered() -> None:
+    values = np.random.default_rng(3).normal(size=120) + 6 * (np.arange(120) >= 100)
+    track = Track(drifting=True)
+
+    told = tonight(values[None, :], np.array([120]), [track], np.array([90])).tracks[0]
+
+    assert [event.kind for event in told.events] == ["step"]
+    assert not told.drifting
