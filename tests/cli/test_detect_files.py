@@ -143,7 +143,9 @@ def test_of_many_series_those_with_changes_are_drawn_and_the_rest_is_counted(tmp
 @pytest.mark.parametrize("module", ["click", "numpy"])
 def test_ctrl_c_ends_without_a_traceback_also_while_modules_are_imported(step: Path, module: str) -> None:
     command = [sys.executable, "-X", "importtime", "-m", "perfd", "detect", str(step)]
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    signal.signal(signal.SIGINT, before)
     assert process.stderr is not None
     assert any(module in line for line in process.stderr)
     process.send_signal(signal.SIGINT)
