@@ -1,14 +1,15 @@
 """A night judged in one pass: the same answers as Series by Series, from a window and a track, with q among all of them."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
+from perfd.domain.identity import Json
 from perfd.domain.metric import METRICS
 from perfd.domain.run import Point
-from perfd.domain.verdict import ChangeStatus, Outcome
+from perfd.domain.verdict import ChangeKind, ChangeStatus, Outcome
 from perfd.rules.judge import judge_series
 from perfd.rules.night import Judged, Touched, judge_night
 
@@ -91,3 +92,19 @@ def test_too_few_points_and_none_are_unsure_and_keep_nothing() -> None:
 
     assert [Outcome.UNSURE, Outcome.UNSURE] == [one.judgement.verdict.outcome for one in judged.values()]
     assert {} == judge_night({})
+
+
+def test_a_change_of_spread_that_waits_is_not_given_the_evidence_of_a_step() -> None:
+    noise = np.random.default_rng(21).normal(size=90)
+    values = list(100 + noise * np.where(np.arange(90) < 70, 1.0, 4.0))
+    track: Mapping[str, Json] | None = None
+    seen = []
+    for night in range(60, 91):
+        touched = Touched(points(values[:night]), METRICS["output_tokens_per_s"], track=track)
+        judged = judge_night({1: touched}, level=1e-4)[1]
+        track = judged.track
+        seen += [(one.status, one.q) for one in judged.judgement.changes if one.kind is ChangeKind.VARIANCE]
+
+    assert len(seen) >= 5
+    assert {status for status, _ in seen} == {ChangeStatus.SUSPECT}
+    assert len({q for _, q in seen}) == 1
