@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perfd.domain.identity import Json
 from perfd.domain.metric import Metric, MetricKind
@@ -33,6 +34,7 @@ from perfd.stats.noise import evidence_since
 from perfd.stats.replay import tonight
 from perfd.stats.track import Event, Replay
 
+Floats = NDArray[np.float64]
 Key = TypeVar("Key", bound=Hashable)
 
 _PATIENCE = 30
@@ -123,14 +125,18 @@ def _asked(found: Replay, row: int, alike: Comparable, memory: Memory) -> list[E
     for event in events:
         if event.flagged_at == last:
             out.append(event)
-        elif event.index in memory.waiting and last - event.index <= _PATIENCE and event.kind == "variance":
-            out.append(event)  # levels, of which more nights would tell more, are not what it is about
         elif event.index in memory.waiting and last - event.index <= _PATIENCE:
-            end = min((other.index for other in events if other.index > event.index), default=last + 1)
-            noise = float(found.scale[row, last]), float(found.phi[row, last])
-            now = evidence_since(alike.values[:end], event.index, event.before, *noise)
-            out.append(replace(event, evidence=max(event.evidence, now)))
+            out.append(event if event.kind == "variance" else _again(event, events, found, row, alike.values))
     return out
+
+
+def _again(event: Event, events: Sequence[Event], found: Replay, row: int, values: Floats) -> Event:
+    """The event with the evidence that has come since for its level; a change of spread is not about levels."""
+    last = len(values) - 1
+    end = min((other.index for other in events if other.index > event.index), default=last + 1)
+    noise = float(found.scale[row, last]), float(found.phi[row, last])
+    now = evidence_since(values[:end], event.index, event.before, *noise)
+    return replace(event, evidence=max(event.evidence, now))
 
 
 def _answered(seen: Seen, one: Touched, memory: Memory, answers: Mapping[int, Change], times: float) -> Judged:

@@ -13,7 +13,7 @@ from perfd.stats.shape import robust_level
 Floats = NDArray[np.float64]
 
 _CLIP = 3.0
-_WINSOR, _WINSORISED, _ROUNDS = 2.0, 0.9205, 2
+WINSOR, WINSORISED, _ROUNDS = 2.0, 0.9205, 2
 """Where residuals are cut for a standard deviation, and the variance that this leaves of Gaussian noise."""
 _TRIED = np.linspace(-2, 2, 41)
 """Levels that are tried around the robust one, in standard deviations of all nights."""
@@ -121,7 +121,7 @@ def winsorised(residual: Floats, scale: float) -> float:
     """The standard deviation that all residuals tell of, cut at two: half the variance of one from their median distance."""
     width = scale
     for _ in range(_ROUNDS):
-        width *= math.sqrt(float(np.minimum((residual / width) ** 2, _WINSOR**2).mean()) / _WINSORISED)
+        width *= math.sqrt(float(np.minimum((residual / width) ** 2, WINSOR**2).mean()) / WINSORISED)
         width = max(width, 1e-6 * scale)
     return width
 

@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from perfd.stats.noise import WINSOR, WINSORISED
+
 Floats = NDArray[np.floating[Any]]
 Singles = NDArray[np.floating[Any]]
 Ints = NDArray[np.intp]
@@ -18,9 +20,6 @@ _HEAVY = 0.015
 """Share of the reference nights beyond three standard deviations from which on tails are heavy."""
 _EVER = 1.12
 """How far beyond what was ever shown a suspect must be where tails are not light."""
-_WINSOR, _WINSORISED = 2.0, 0.9205
-"""Where nights are cut for a standard deviation, and the variance that this leaves of Gaussian noise."""
-
 _LEAST = 0.5
 """Where most nights are alike, the few others must not look farther than they are."""
 
@@ -31,8 +30,8 @@ def _standardised(white: Singles, reference: Bools) -> Singles:
     The median distance, which they come in, is known half as well: where it was unlucky and small, a third of the nights looked
     like heavy tails, and a step of five standard deviations was no suspect.
     """
-    power = np.where(reference, np.minimum(white**2, _WINSOR**2), 0).sum(axis=1) / np.maximum(reference.sum(axis=1), 1)
-    deviation = np.sqrt(power / _WINSORISED)
+    power = np.where(reference, np.minimum(white**2, WINSOR**2), 0).sum(axis=1) / np.maximum(reference.sum(axis=1), 1)
+    deviation = np.sqrt(power / WINSORISED)
     standard: Singles = white / np.maximum(deviation, _LEAST).astype(np.float32)[:, None]
     return standard
 
